@@ -1,0 +1,31 @@
+// Package core is the domain of Countersign and its embedded execution core.
+//
+// A firewall change is a recovery contract. Its life is:
+//
+//	Prepare            a fresh authoritative reading; every digest; the exact difference
+//	Authorize          one-shot authorization; consumption, contract, PREPARED and receipt in one transaction
+//	Confirm            an authenticated person; accepted once, while PREPARED and unexpired
+//	Execute            acquire durably, re-read, send exactly one request, read back, seal
+//	Roll back          the same in the other direction
+//	Reconcile          where the outcome cannot be proven, a person concludes from the evidence
+//
+// The rules come from the normative texts (cited as "seed 000", "seed 001" and
+// "seed 003") and the design; each is in the file that has its name:
+//
+//	states.go            the ten states and what each implies
+//	transitions.go       which edge is legal, manual-only or illegal
+//	faults.go            what an observed send proves, and the state that follows
+//	contract.go          the authoritative record and its validation
+//	record.go            the record's exact stored bytes
+//	bindings.go          every digest of a contract
+//	idempotency.go       DeriveIdempotencyKey and BlocksFreshAttempt
+//	authorization.go     gate one
+//	confirmation.go      gate two
+//	reconciliation.go    recorded operator conclusions
+//	policy.go            limits checked with the change they gate
+//	executor.go          execute and roll back, step by step
+//	engine.go            what the console drives
+//
+// core knows no SQL, HTTP, keyring or terminal. What it needs from outside is
+// declared here as small interfaces (ports.go, authority.go, appliance.go).
+package core

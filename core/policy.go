@@ -1,0 +1,35 @@
+package core
+
+import "time"
+
+// Limits contain the damage an operator in a hurry can do (design section 4;
+// conformance rate policy). They are checked inside the transaction of the
+// change they gate, before the anchor moves. Zero means no limit, except for
+// MaxInFlight, which is at least one.
+type Limits struct {
+	MaxInFlight             int           // EXECUTING and ROLLING_BACK at once
+	MaxPreparedPerTarget    int           // outstanding PREPARING and PREPARED of one target
+	TargetCooldown          time.Duration // after VERIFIED, FAILED, ROLLED_BACK, ROLLBACK_FAILED
+	ReconciliationThreshold int           // contracts in RECONCILIATION that lock out new ones
+}
+
+// DefaultLimits are the reference's.
+func DefaultLimits() Limits {
+	return Limits{MaxInFlight: 1, MaxPreparedPerTarget: 1, TargetCooldown: time.Minute, ReconciliationThreshold: 3}
+}
+
+// Windows are the spans of time the engine works with.
+type Windows struct {
+	Contract   time.Duration // from creation to expiry
+	Settle     time.Duration // after an ambiguous send (design section 4, rule 4)
+	SecondLook time.Duration // until neighbours are read once more
+}
+
+// MinimumSettle is the shortest settle window that may be configured: the
+// web server lets a request run for 180 seconds.
+const MinimumSettle = 180 * time.Second
+
+// DefaultWindows are ten minutes to decide and three to settle.
+func DefaultWindows() Windows {
+	return Windows{Contract: 10 * time.Minute, Settle: MinimumSettle, SecondLook: 5 * time.Second}
+}

@@ -1,0 +1,11 @@
+package core
+
+// ReceiptClaim is the request key of a prepare request and the trusted
+// version of the contract it was made under (seed 001; design section 5).
+type ReceiptClaim struct {
+	Caller     string // the authenticated operator
+	Family     string // the stable operation family
+	RequestKey string
+	Version    int    // request-contract version
+	Request    Object // the request, parsed under that version
+}
