@@ -36,6 +36,9 @@ type Capability interface {
 	Rollback(snapshot Object, o Observation) ([]byte, error)
 	// CheckAnswer checks the exact shape of a 2xx answer's data.
 	CheckAnswer(data any, o Observation) error
+	// Intended is the projection as it must be once the request is made: what
+	// the reconcile screen compares NOW with.
+	Intended(req Request, snapshot Object) Object
 	// Applied reports whether now is the snapshot with the request made and
 	// nothing else changed.
 	Applied(req Request, snapshot Object, now Observation) bool

@@ -71,9 +71,9 @@ var (
 	ErrNoChange = errors.New("the target already has this value")
 	// ErrPolicy: the build has no such capability, endpoint or method.
 	ErrPolicy = errors.New("not allowed by this build's policy")
-	// ErrStoreUncertain: the store failed after the send; the row stays where
+	// ErrStoreUncertain: the store failed after the acquisition; the row stays where
 	// it is and the next start reconciles (design lesson 5).
-	ErrStoreUncertain = errors.New("sent, but the result could not be recorded yet")
+	ErrStoreUncertain = errors.New("the result could not be recorded yet")
 	// ErrBusy: the engine already works on this contract.
 	ErrBusy = errors.New("this contract is being worked on")
 )
