@@ -22,6 +22,8 @@ type Capability interface {
 	Intent(r Request) Object
 	// Identity gives the natural identity that a request names.
 	Identity(r Request) Object
+	// Label is the name of a target that an operator reads and types.
+	Label(identity Object) string
 	// Observe finds the one object with this identity. Errors wrap
 	// ErrTargetMissing, ErrTargetDuplicate or ErrTargetUnsupported.
 	Observe(r Reading, identity Object) (Observation, error)

@@ -30,17 +30,25 @@ type run struct {
 	steps  *stepTracker
 }
 
+// Result is where a run left its contract.
+type Result struct {
+	Contract Contract
+	// Neighbours are the other objects of the list as they were right before
+	// the send; nil when nothing was sent.
+	Neighbours []Neighbour
+}
+
 // Execute sends the change of a confirmed contract. The caller supplies the
 // contract's id and the matching typed request. Before the durable
 // acquisition every refusal leaves the contract PREPARED and the wire
 // silent; after it, the contract ends in VERIFIED, FAILED or RECONCILIATION.
 // The returned contract is as it stands now; an error wrapping
 // ErrStoreUncertain means the send is out and its result is not on disk.
-func (x *Executor) Execute(ctx context.Context, contractID string, req Request, watch func(Progress)) (Contract, error) {
+func (x *Executor) Execute(ctx context.Context, contractID string, req Request, watch func(Progress)) (Result, error) {
 	r := &run{Executor: x, dir: Forward, steps: newStepTracker(contractID, Forward, x.Clock, watch)}
 	c, err := r.execute(ctx, contractID, req)
 	r.steps.finish(c, err)
-	return c, err
+	return Result{Contract: c, Neighbours: r.before.Neighbours}, err
 }
 
 func (r *run) execute(ctx context.Context, contractID string, req Request) (Contract, error) {
@@ -124,7 +132,7 @@ func (r *run) advanceAnchor(ctx context.Context, c Contract) (uint64, error) {
 // Rollback sends the request that restores a VERIFIED contract's snapshot,
 // with an operator's approval. A target that is not exactly as it was sealed
 // is never forced: the contract ends in ROLLBACK_FAILED.
-func (x *Executor) Rollback(ctx context.Context, contractID string, a Approval, v Verifier, watch func(Progress)) (Contract, error) {
+func (x *Executor) Rollback(ctx context.Context, contractID string, a Approval, v Verifier, watch func(Progress)) (Result, error) {
 	return x.rollback(ctx, contractID, Verified, watch, func(c Contract) (Contract, error) {
 		return x.Store.AcquireRollback(ctx, contractID, a, v)
 	})
@@ -132,18 +140,18 @@ func (x *Executor) Rollback(ctx context.Context, contractID string, a Approval, 
 
 // ResumeRollback is the recorded conclusion RECONCILIATION to ROLLING_BACK,
 // followed by exactly one rollback send (design section 8).
-func (x *Executor) ResumeRollback(ctx context.Context, contractID string, a Approval, v Verifier, watch func(Progress)) (Contract, error) {
+func (x *Executor) ResumeRollback(ctx context.Context, contractID string, a Approval, v Verifier, watch func(Progress)) (Result, error) {
 	return x.rollback(ctx, contractID, Reconciliation, watch, func(c Contract) (Contract, error) {
 		return x.Store.ResumeRollback(ctx, contractID, a, v)
 	})
 }
 
 func (x *Executor) rollback(ctx context.Context, contractID string, from State, watch func(Progress),
-	acquire func(Contract) (Contract, error)) (Contract, error) {
+	acquire func(Contract) (Contract, error)) (Result, error) {
 	r := &run{Executor: x, dir: Backward, steps: newStepTracker(contractID, Backward, x.Clock, watch)}
 	c, err := r.rollBack(ctx, contractID, from, acquire)
 	r.steps.finish(c, err)
-	return c, err
+	return Result{Contract: c, Neighbours: r.before.Neighbours}, err
 }
 
 func (r *run) rollBack(ctx context.Context, contractID string, from State, acquire func(Contract) (Contract, error)) (Contract, error) {

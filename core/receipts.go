@@ -9,3 +9,8 @@ type ReceiptClaim struct {
 	Version    int    // request-contract version
 	Request    Object // the request, parsed under that version
 }
+
+// NewReceiptClaim claims a draft's request key for its caller.
+func NewReceiptClaim(caller string, d Draft) ReceiptClaim {
+	return ReceiptClaim{Caller: caller, Family: "prepare", RequestKey: d.RequestKey, Version: 1, Request: d.Request.Fields}
+}

@@ -1,0 +1,93 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	"countersign/canon"
+)
+
+// Reconcile records an operator's conclusion about a contract in
+// RECONCILIATION. The target is read once more; it must still be what the
+// operator saw, the reading must support the conclusion, and an applied
+// outcome signs its exact fingerprint and locator (seed 003, Execution
+// algorithm). ResumeRollback is followed by exactly one rollback send.
+func (e *Engine) Reconcile(ctx context.Context, contractID string, o Outcome, seen Comparison, operator string, passphrase []byte) error {
+	if err := e.mayChange(); err != nil {
+		return err
+	}
+	now, err := e.Observe(ctx, contractID)
+	if err != nil {
+		return err
+	}
+	if now.StateVersion != seen.StateVersion || now.Fingerprint != seen.Fingerprint || now.Problem != seen.Problem {
+		return fmt.Errorf("%w since you looked: read again", ErrDrift)
+	}
+	if err := now.allows(o); err != nil {
+		return err
+	}
+	if o == ResumeRollback {
+		if err := e.maySend(ctx); err != nil {
+			return err
+		}
+		return e.startBackward(ctx, contractID, ApproveResume, operator, passphrase, e.exec.ResumeRollback)
+	}
+	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
+	if err != nil {
+		return err
+	}
+	defer authority.Close()
+	evidence, err := e.evidence(ctx, contractID, o, now, authority)
+	if err != nil {
+		return err
+	}
+	_, err = e.p.Store.Resolve(context.WithoutCancel(ctx), contractID, evidence, authority)
+	e.updateHeader(ctx, e.Header().Mode)
+	return err
+}
+
+func (cmp Comparison) allows(o Outcome) error {
+	for _, offer := range cmp.Offers {
+		if offer.Outcome != o {
+			continue
+		}
+		if !offer.At.IsZero() {
+			return fmt.Errorf("%w: %s", ErrSettling, offer.Reason)
+		}
+		if offer.Reason != "" {
+			return fmt.Errorf("%w: %s", ErrOutcome, offer.Reason)
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: certainty was lost while %s", ErrOutcome, cmp.Origin)
+}
+
+// evidence signs what was observed.
+func (e *Engine) evidence(ctx context.Context, contractID string, o Outcome, now Comparison, authority Authority) (ReconciliationEvidence, error) {
+	c, err := e.p.Store.Load(ctx, contractID)
+	if err != nil {
+		return ReconciliationEvidence{}, err
+	}
+	ev := ReconciliationEvidence{
+		AuthorityID: authority.ID(), Algorithm: authority.Algorithm(ProofReconciliation),
+		ContractID: c.ID, OperationID: c.OperationID, ObservedStateVersion: now.StateVersion,
+		Outcome: o, IssuedAt: e.p.Clock.Now(),
+	}
+	if o == ConfirmedApplied {
+		fingerprint, err := canon.ParseDigest(now.Fingerprint)
+		if err != nil {
+			return ReconciliationEvidence{}, err
+		}
+		ev.VerifiedTargetFingerprint = &fingerprint
+	}
+	if o == ConfirmedApplied || o == ConfirmedRollbackApplied {
+		locator := now.Locator
+		ev.VerifiedLifecycleLocator = &locator
+	}
+	payload, err := ev.SigningPayload()
+	if err != nil {
+		return ReconciliationEvidence{}, err
+	}
+	ev.Proof, err = authority.Sign(ProofReconciliation, payload)
+	return ev, err
+}

@@ -1,0 +1,245 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Ports is everything the engine needs from outside; main wires them. A nil
+// Verifier, Inbox or Loader closes what needs it, and says so.
+type Ports struct {
+	Store        Store
+	Reader       Reader
+	Sender       Sender
+	Loader       Loader
+	Anchor       Anchor
+	Sealer       Sealer
+	Operators    Operators
+	OffHost      Verifier // pinned public keys of off-host authorities
+	Inbox        Inbox
+	Lock         Lock
+	Clock        Clock
+	Random       io.Reader
+	Capabilities SpecSet
+	// Sleep waits until a second look at the neighbours is due; injected so
+	// that tests need not wait.
+	Sleep func(context.Context, time.Duration)
+}
+
+// Settings are the operator's choices.
+type Settings struct {
+	Operator  string // the name offered in forms
+	Appliance string // host[:port], for the header
+	Windows   Windows
+	// OnTheSpot allows an enrolled operator to authorize with a passphrase;
+	// otherwise an artifact must come through the inbox (design section 2).
+	OnTheSpot bool
+}
+
+// Engine is what the console drives: the whole flow of a contract. Reading
+// works for everybody; whatever changes something works only for the process
+// that holds the executor lock.
+type Engine struct {
+	p    Ports
+	set  Settings
+	exec *Executor
+	runs *runs
+
+	mu     sync.Mutex
+	header Header
+	status ApplianceStatus
+}
+
+// NewEngine wires an engine. It touches nothing until Start.
+func NewEngine(p Ports, set Settings) *Engine {
+	e := &Engine{p: p, set: set, runs: newRuns()}
+	e.exec = &Executor{Store: p.Store, Reader: p.Reader, Sender: p.Sender, Anchor: p.Anchor,
+		Sealer: p.Sealer, Capabilities: p.Capabilities, Clock: p.Clock}
+	e.header = Header{Appliance: set.Appliance, Operator: set.Operator, Mode: ModeStarting, Closed: "still starting"}
+	return e
+}
+
+// Start takes the executor lock if it is free, settles the anchor and moves
+// interrupted contracts to RECONCILIATION without a resend (design rule 8).
+// Without the lock it reads only. It never contacts the appliance.
+func (e *Engine) Start(ctx context.Context) (StartReport, error) {
+	held, err := e.p.Lock.TryAcquire()
+	if err != nil {
+		return StartReport{}, fmt.Errorf("executor lock: %w", err)
+	}
+	report := StartReport{Mode: ModeObserver}
+	if held {
+		report.Mode = ModeExecutor
+		if err := e.takeOver(ctx, &report); err != nil {
+			return report, err
+		}
+	}
+	if report.Quarantined, err = e.p.Store.Quarantined(ctx); err != nil {
+		return report, err
+	}
+	e.updateHeader(ctx, report.Mode)
+	return report, nil
+}
+
+// takeOver is done once by whoever gets the executor lock.
+func (e *Engine) takeOver(ctx context.Context, report *StartReport) error {
+	e.setAnchor(e.settleAnchor(ctx))
+	moved, err := e.p.Store.RecoverInterrupted(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range moved {
+		report.Recovered = append(report.Recovered, e.row(ctx, ListItem{Contract: c, UpdatedAt: e.p.Clock.Now()}))
+	}
+	return nil
+}
+
+func (e *Engine) settleAnchor(ctx context.Context) error {
+	n, err := e.p.Anchor.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAnchor, err)
+	}
+	return e.p.Store.SettleAnchor(ctx, n)
+}
+
+func (e *Engine) setAnchor(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.header.AnchorOK, e.header.AnchorNote = err == nil, ""
+	if err != nil {
+		e.header.AnchorNote = err.Error()
+	}
+}
+
+// Header is the last known state of everything the first lines show. It does
+// no I/O.
+func (e *Engine) Header() Header {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.header
+}
+
+// Refresh probes the appliance, counts again, and takes over when the
+// executor lock has become free.
+func (e *Engine) Refresh(ctx context.Context) (Header, error) {
+	mode := e.Header().Mode
+	if mode == ModeObserver {
+		if held, err := e.p.Lock.TryAcquire(); err == nil && held {
+			report := StartReport{}
+			if err := e.takeOver(ctx, &report); err != nil {
+				return e.Header(), err
+			}
+			mode = ModeExecutor
+		}
+	}
+	e.updateHeader(ctx, mode)
+	status, err := e.p.Reader.Status(ctx)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err == nil {
+		e.status = status
+		e.header.Version, e.header.APIVersion, e.header.Pin = status.Version, status.APIVersion, status.Pin
+	}
+	return e.header, err
+}
+
+// updateHeader reads what the header shows of the store.
+func (e *Engine) updateHeader(ctx context.Context, mode Mode) {
+	counts, countErr := e.p.Store.Counts(ctx)
+	health, healthErr := e.p.Store.Health(ctx)
+	at, contract, ambiguousErr := e.p.Store.LastAmbiguous(ctx)
+	err := errors.Join(countErr, healthErr, ambiguousErr)
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h := &e.header
+	h.Mode, h.LockHolder = mode, e.p.Lock.Holder()
+	h.StoreOK, h.StoreNote = err == nil, ""
+	if err != nil {
+		h.StoreNote = err.Error()
+	}
+	h.Counts, h.VerifiedAt = counts, health.Verified
+	h.SettleUntil, h.SettleContract = time.Time{}, ""
+	if until := at.Add(e.set.Windows.Settle); !at.IsZero() && e.p.Clock.Now().Before(until) {
+		h.SettleUntil, h.SettleContract = until, contract
+	}
+	h.Closed = closedReason(*h)
+}
+
+func closedReason(h Header) string {
+	switch {
+	case h.Mode == ModeStarting:
+		return "still starting"
+	case h.Mode == ModeObserver:
+		return "this console only observes: " + h.LockHolder
+	case !h.StoreOK:
+		return "the store cannot be used: " + h.StoreNote
+	case !h.AnchorOK:
+		return h.AnchorNote
+	}
+	return ""
+}
+
+// mayChange refuses whatever changes something from a console that may not.
+func (e *Engine) mayChange() error {
+	if !e.p.Lock.Held() {
+		return ErrObserver
+	}
+	if h := e.Header(); h.Mode == ModeStarting {
+		return fmt.Errorf("%w: still starting", ErrObserver)
+	}
+	return nil
+}
+
+// maySend refuses a new send while an ambiguous one may still be writing
+// (design rule 4), or while the anchor is not in order. The store decides
+// again inside its transaction.
+func (e *Engine) maySend(ctx context.Context) error {
+	if err := e.mayChange(); err != nil {
+		return err
+	}
+	at, _, err := e.p.Store.LastAmbiguous(ctx)
+	if err != nil {
+		return err
+	}
+	if !at.IsZero() && e.p.Clock.Now().Before(at.Add(e.set.Windows.Settle)) {
+		return ErrSettling
+	}
+	if h := e.Header(); !h.AnchorOK {
+		err := e.settleAnchor(ctx)
+		e.setAnchor(err)
+		return err
+	}
+	return nil
+}
+
+// Capabilities lists the kinds of change this build can make.
+func (e *Engine) Capabilities() []Spec {
+	var specs []Spec
+	for _, c := range e.p.Capabilities {
+		specs = append(specs, c.Spec())
+	}
+	return specs
+}
+
+// Operators lists the enrolled operators.
+func (e *Engine) Operators(ctx context.Context) ([]string, error) { return e.p.Operators.Enrolled(ctx) }
+
+// Quarantined lists the records that nothing acts on.
+func (e *Engine) Quarantined(ctx context.Context) ([]QuarantinedRecord, error) {
+	return e.p.Store.Quarantined(ctx)
+}
+
+// StoreHealth describes the store for the health screen.
+func (e *Engine) StoreHealth(ctx context.Context) (StoreHealth, error) { return e.p.Store.Health(ctx) }
+
+// ApplianceStatus is what the last probe found.
+func (e *Engine) ApplianceStatus() ApplianceStatus {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.status
+}

@@ -1,0 +1,162 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"countersign/canon"
+)
+
+// soon is how near its expiry a PREPARED contract needs a person.
+const soon = 3 * time.Minute
+
+// List returns one page of rows, newest first. Rows whose artifacts cannot be
+// opened are shown with their id.
+func (e *Engine) List(ctx context.Context, list ListName, after string, limit int) (Page, error) {
+	page, err := e.p.Store.List(ctx, ListQuery{List: list, After: after, Limit: limit, Soon: soon})
+	if err != nil {
+		return Page{}, err
+	}
+	out := Page{List: list, Next: page.Next}
+	if after == "" && list != ListActive {
+		bad, err := e.p.Store.Quarantined(ctx)
+		if err != nil {
+			return Page{}, err
+		}
+		for _, q := range bad {
+			out.Rows = append(out.Rows, Row{ContractID: q.ContractID, Quarantined: q.Reason, Sentence: q.Explain})
+		}
+	}
+	for _, item := range page.Items {
+		out.Rows = append(out.Rows, e.row(ctx, item))
+	}
+	return out, nil
+}
+
+func (e *Engine) row(ctx context.Context, item ListItem) Row {
+	c := item.Contract
+	r := Row{ContractID: c.ID, State: c.State, Actor: item.Actor, Confirmed: c.Confirmed(),
+		CreatedAt: c.CreatedAt, UpdatedAt: item.UpdatedAt, ExpiresAt: c.ExpiresAt, Load: item.Load, Target: c.ID}
+	if c.State == Reconciliation {
+		r.SettleUntil = settleUntil(item.Note, item.UpdatedAt, e.set.Windows.Settle)
+	}
+	if capability, ok := e.p.Capabilities.Find(c.Binding()); ok {
+		spec := capability.Spec()
+		r.Noun, r.Change, r.Loads = spec.Noun, changeWords(spec), spec.Loads
+		if identity, err := e.openIdentity(ctx, c); err == nil {
+			r.Target = capability.Label(identity)
+		}
+	}
+	r.Sentence = e.sentence(r, item.Note)
+	return r
+}
+
+// openIdentity decrypts only what a row shows.
+func (e *Engine) openIdentity(ctx context.Context, c Contract) (Object, error) {
+	plain, err := e.p.Sealer.Open(ctx, c.ID, RoleTargetIdentity, c.ProtectedTarget)
+	if err != nil {
+		return nil, err
+	}
+	return canon.ParseObject(plain)
+}
+
+// changeWords is a capability's title without its noun: "description".
+func changeWords(s Spec) string { return strings.TrimSpace(strings.TrimPrefix(s.Title, s.Noun)) }
+
+// settleUntil is when no late write of an ambiguous send is to be expected
+// any more (design section 4, rule 4). Without a recorded last byte it counts
+// from the event that entered RECONCILIATION, which is later.
+func settleUntil(n *Note, entered time.Time, window time.Duration) time.Time {
+	if n != nil && n.LastByteAt != nil {
+		return n.LastByteAt.Add(window)
+	}
+	return entered.Add(window)
+}
+
+// sentence explains a row in one line.
+func (e *Engine) sentence(r Row, n *Note) string {
+	now := e.p.Clock.Now()
+	switch r.State {
+	case Prepared:
+		switch {
+		case !now.Before(r.ExpiresAt):
+			return "window closed; it still blocks this change, and releasing it is the owner's decision"
+		case r.Confirmed:
+			return "confirmed, not sent yet"
+		}
+		return "waits for confirmation"
+	case Executing:
+		return "a request may be in flight"
+	case RollingBack:
+		return "a rollback may be in flight"
+	case Reconciliation:
+		what := "the outcome is not proven"
+		if n != nil && n.Failure != FailureNone {
+			what = failureWords(n.Failure)
+		}
+		if now.Before(r.SettleUntil) {
+			return what + " · the firewall may still be writing"
+		}
+		return what + " · decide from a fresh reading"
+	case RollbackFailed:
+		return "the rollback failed for certain; the target stays reserved until the owner decides"
+	case Verified:
+		if n != nil && n.Neighbours > 0 {
+			return fmt.Sprintf("verified; %d other objects changed while this was sent", n.Neighbours)
+		}
+		return "sent once, read back and verified"
+	case Failed:
+		if n != nil && n.Failure != FailureNone {
+			return "not changed, proven: " + failureWords(n.Failure)
+		}
+		return "not changed, proven"
+	case RolledBack:
+		return "the old value was read back"
+	case Expired:
+		return "expired before anything was sent"
+	}
+	return ""
+}
+
+// Detail returns everything about one contract.
+func (e *Engine) Detail(ctx context.Context, contractID string) (Detail, error) {
+	c, err := e.p.Store.Load(ctx, contractID)
+	if err != nil {
+		return Detail{}, err
+	}
+	events, err := e.p.Store.Timeline(ctx, contractID)
+	if err != nil {
+		return Detail{}, err
+	}
+	loads, err := e.p.Store.Loads(ctx, contractID)
+	if err != nil {
+		return Detail{}, err
+	}
+	d := Detail{Contract: c, Events: events, Loads: loads, Appliance: e.set.Appliance}
+	d.Row = e.row(ctx, itemOf(c, events, loads))
+	if opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer); err != nil {
+		d.Unreadable = err.Error()
+	} else {
+		d.Changes = opened.Capability.Changes(opened.Request, opened.Snapshot)
+		d.WayBack = opened.Capability.Spec().WayBack
+	}
+	d.Actions = e.actions(d)
+	return d, nil
+}
+
+func itemOf(c Contract, events []AuditEvent, loads []LoadRecord) ListItem {
+	item := ListItem{Contract: c, UpdatedAt: c.CreatedAt}
+	if len(events) > 0 {
+		last := events[len(events)-1]
+		item.UpdatedAt, item.Note = last.RecordedAt, last.Note
+		if n := events[0].Note; n != nil {
+			item.Actor = n.Actor
+		}
+	}
+	if len(loads) > 0 {
+		item.Load = loads[len(loads)-1].Claim
+	}
+	return item
+}

@@ -1,0 +1,208 @@
+package core
+
+import (
+	"context"
+	"sync"
+)
+
+// runs are the executions under way. They are owned by the engine, not by a
+// screen: a screen only observes, and main waits (design section 4, rule 14).
+type runs struct {
+	mu       sync.Mutex
+	wg       sync.WaitGroup
+	last     map[string]Progress
+	active   map[string]bool
+	watchers map[int]chan Progress
+	nextID   int
+	closed   bool
+
+	// looks are second readings that may be given up at the end.
+	looks  sync.WaitGroup
+	ending context.Context
+	end    context.CancelFunc
+}
+
+func newRuns() *runs {
+	ending, end := context.WithCancel(context.Background())
+	return &runs{last: map[string]Progress{}, active: map[string]bool{}, watchers: map[int]chan Progress{},
+		ending: ending, end: end}
+}
+
+// claim reserves a contract for one run of this process.
+func (r *runs) claim(contractID string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.active[contractID] {
+		return ErrBusy
+	}
+	r.active[contractID] = true
+	r.wg.Add(1)
+	return nil
+}
+
+func (r *runs) release(contractID string) {
+	r.mu.Lock()
+	delete(r.active, contractID)
+	r.mu.Unlock()
+	r.wg.Done()
+}
+
+// publish keeps the newest snapshot and offers it to every watcher; a slow
+// watcher misses intermediate snapshots, never the newest.
+func (r *runs) publish(p Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last[p.ContractID] = p
+	for _, w := range r.watchers {
+		select {
+		case w <- p:
+		default:
+			select {
+			case <-w:
+			default:
+			}
+			select {
+			case w <- p:
+			default:
+			}
+		}
+	}
+}
+
+// start runs f in the background under a context that no key press can cancel.
+func (e *Engine) start(ctx context.Context, contractID string, f func(context.Context, func(Progress))) error {
+	if err := e.runs.claim(contractID); err != nil {
+		return err
+	}
+	work := context.WithoutCancel(ctx)
+	go func() {
+		defer e.runs.release(contractID)
+		f(work, e.runs.publish)
+		e.updateHeader(work, e.Header().Mode)
+	}()
+	return nil
+}
+
+// Execute starts sending a confirmed contract; Progress and Subscribe tell
+// how far it is. The typed request is the one the contract's protected intent
+// holds, compared with every digest before anything happens.
+func (e *Engine) Execute(ctx context.Context, contractID string) error {
+	if err := e.maySend(ctx); err != nil {
+		return err
+	}
+	c, err := e.p.Store.Load(ctx, contractID)
+	if err != nil {
+		return err
+	}
+	opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer)
+	if err != nil {
+		return err
+	}
+	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) {
+		done, _ := e.exec.Execute(work, contractID, opened.Request, e.labelled(opened, watch))
+		e.secondLook(opened, done)
+	})
+}
+
+// labelled adds the target's name to what watchers see.
+func (e *Engine) labelled(opened Opened, watch func(Progress)) func(Progress) {
+	label := opened.Capability.Label(opened.Identity)
+	return func(p Progress) {
+		p.Target = label
+		watch(p)
+	}
+}
+
+// Rollback starts restoring a VERIFIED contract's snapshot. A conflict that
+// can already be seen is refused here, and the contract stays VERIFIED; one
+// that appears after the acquisition ends in ROLLBACK_FAILED.
+func (e *Engine) Rollback(ctx context.Context, contractID, operator string, passphrase []byte) error {
+	if err := e.maySend(ctx); err != nil {
+		return err
+	}
+	preview, err := e.Observe(ctx, contractID)
+	if err != nil {
+		return err
+	}
+	if err := preview.rollbackConflict(); err != nil {
+		return err
+	}
+	return e.startBackward(ctx, contractID, ApproveRollback, operator, passphrase, e.exec.Rollback)
+}
+
+// startBackward takes an operator's approval and starts a rollback run. The
+// authority stays open until the store has verified the approval, inside the run.
+func (e *Engine) startBackward(ctx context.Context, contractID string, kind ApprovalKind, operator string, passphrase []byte,
+	begin func(context.Context, string, Approval, Verifier, func(Progress)) (Result, error)) error {
+	c, err := e.p.Store.Load(ctx, contractID)
+	if err != nil {
+		return err
+	}
+	opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer)
+	if err != nil {
+		return err
+	}
+	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
+	if err != nil {
+		return err
+	}
+	a, err := e.approve(c, kind, authority)
+	if err != nil {
+		authority.Close()
+		return err
+	}
+	err = e.start(ctx, contractID, func(work context.Context, watch func(Progress)) {
+		defer authority.Close()
+		done, _ := begin(work, contractID, a, authority, e.labelled(opened, watch))
+		e.secondLook(opened, done)
+	})
+	if err != nil {
+		authority.Close()
+	}
+	return err
+}
+
+// Progress returns the newest snapshot of a contract's run in this process.
+func (e *Engine) Progress(contractID string) (Progress, bool) {
+	e.runs.mu.Lock()
+	defer e.runs.mu.Unlock()
+	p, ok := e.runs.last[contractID]
+	return p, ok
+}
+
+// Subscribe returns snapshots of every run from now on, and a function that
+// ends the subscription.
+func (e *Engine) Subscribe() (<-chan Progress, func()) {
+	r := e.runs
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, ch := r.nextID, make(chan Progress, 16)
+	r.nextID++
+	r.watchers[id] = ch
+	return ch, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if _, ok := r.watchers[id]; ok {
+			delete(r.watchers, id)
+			close(ch)
+		}
+	}
+}
+
+// InFlight is how many runs are under way in this process.
+func (e *Engine) InFlight() int {
+	e.runs.mu.Lock()
+	defer e.runs.mu.Unlock()
+	return len(e.runs.active)
+}
+
+// Wait refuses new runs and returns when those under way have ended and been
+// recorded. main calls it before the process ends.
+func (e *Engine) Wait() {
+	e.runs.mu.Lock()
+	e.runs.closed = true
+	e.runs.mu.Unlock()
+	e.runs.wg.Wait()
+	e.runs.end()
+	e.runs.looks.Wait()
+}
