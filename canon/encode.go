@@ -23,6 +23,7 @@ func EncodeASCII(v any) ([]byte, error) {
 }
 
 func encode(v any, e encoder) ([]byte, error) {
+	e.buf = make([]byte, 0, 1024)
 	if c := e.value(v, 0); c != ok {
 		return nil, refuse(c)
 	}
@@ -135,6 +136,7 @@ func (e *encoder) object(v map[string]any, depth int) Class {
 // Byte order of UTF-8 is code point order.
 func (e *encoder) pushSorted(v map[string]any) Class {
 	start := len(e.stack)
+	e.stack = slices.Grow(e.stack, len(v))
 	for k, item := range v {
 		key, c := clean(k, e.nfc)
 		if c != ok {

@@ -169,7 +169,11 @@ func (p *parser) array(depth int) (any, Class) {
 
 func (p *parser) object(depth int) (any, Class) {
 	p.pos++ // {
-	o := object{members: map[string]any{}}
+	room := 0
+	if depth == 0 {
+		room = min(len(p.text)/64, 32) // a record's members, at a guess
+	}
+	o := object{members: make(map[string]any, room)}
 	if p.next() != '}' {
 		for {
 			if len(o.members) == MaxMembers {
