@@ -1,0 +1,170 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/adrg/xdg"
+
+	"countersign/core"
+)
+
+// Config is the operator's configuration file. It holds no secret.
+type Config struct {
+	Operator  string          `toml:"operator"`
+	Keyring   string          `toml:"keyring"` // "os" or "file:DIR"
+	Inbox     string          `toml:"inbox"`
+	Appliance ApplianceConfig `toml:"appliance"`
+	Store     StoreConfig     `toml:"store"`
+	Policy    PolicyConfig    `toml:"policy"`
+	Authority []PinnedKey     `toml:"authority"`
+}
+
+// ApplianceConfig says which firewall, and how its TLS is trusted.
+type ApplianceConfig struct {
+	URL    string `toml:"url"`
+	Pin    string `toml:"pin"`     // SHA-256 of the server's public key, hex
+	CAFile string `toml:"ca_file"` // PEM; neither pin nor file: system roots
+	Proxy  string `toml:"proxy"`
+}
+
+// StoreConfig says which store.
+type StoreConfig struct {
+	Path string `toml:"path"`
+	ID   string `toml:"id"`
+}
+
+// PolicyConfig are limits and windows; zero values take the defaults.
+type PolicyConfig struct {
+	OnTheSpot               *bool  `toml:"authorize_on_the_spot"`
+	ContractMinutes         int    `toml:"contract_minutes"`
+	SettleSeconds           int    `toml:"settle_seconds"`
+	MaxInFlight             int    `toml:"max_in_flight"`
+	MaxPreparedPerTarget    int    `toml:"max_prepared_per_target"`
+	TargetCooldownSeconds   *int   `toml:"target_cooldown_seconds"`
+	ReconciliationThreshold int    `toml:"reconciliation_threshold"`
+}
+
+// PinnedKey is the public key of an off-host authority.
+type PinnedKey struct {
+	ID     string `toml:"id"`
+	Key    string `toml:"public_key"` // hex
+	Active bool   `toml:"active"`
+}
+
+// ErrConfig is the class of every configuration error.
+var ErrConfig = errors.New("configuration")
+
+// DefaultConfigPath is config.toml in the XDG configuration folder.
+func DefaultConfigPath() string { return filepath.Join(xdg.ConfigHome, "countersign", "config.toml") }
+
+// DefaultConfig is what `init` starts from: XDG folders and the OS keyring.
+func DefaultConfig() Config {
+	return Config{
+		Keyring: "os",
+		Inbox:   filepath.Join(xdg.DataHome, "countersign", "inbox"),
+		Store:   StoreConfig{Path: filepath.Join(xdg.DataHome, "countersign", "store", "contracts.sqlite3"), ID: "countersign"},
+	}
+}
+
+// LoadConfig reads and checks a configuration file. Unknown keys are errors:
+// a misspelt limit must not be a missing limit.
+func LoadConfig(path string) (Config, error) {
+	c := DefaultConfig()
+	meta, err := toml.DecodeFile(path, &c)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return c, fmt.Errorf("%w: %s does not exist; run `countersign init` first, or `countersign demo` to look around", ErrConfig, path)
+	case err != nil:
+		return c, fmt.Errorf("%w: %s: %v", ErrConfig, path, err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return c, fmt.Errorf("%w: %s: unknown key %q", ErrConfig, path, unknown[0])
+	}
+	return c, c.Validate()
+}
+
+// Validate checks what can be checked without touching anything.
+func (c Config) Validate() error {
+	switch {
+	case c.Appliance.URL == "":
+		return fmt.Errorf("%w: appliance.url is missing", ErrConfig)
+	case c.Appliance.Pin != "" && c.Appliance.CAFile != "":
+		return fmt.Errorf("%w: appliance.pin and appliance.ca_file exclude each other", ErrConfig)
+	case !filepath.IsAbs(c.Store.Path):
+		return fmt.Errorf("%w: store.path must be absolute", ErrConfig)
+	case !core.ValidIdentifier(c.Store.ID):
+		return fmt.Errorf("%w: store.id must be 1 to 128 of A-Z a-z 0-9 . _ : -", ErrConfig)
+	case c.Keyring != "os" && !strings.HasPrefix(c.Keyring, "file:/"):
+		return fmt.Errorf(`%w: keyring must be "os" or "file:" and an absolute folder`, ErrConfig)
+	case c.Policy.SettleSeconds != 0 && c.Policy.SettleSeconds < int(core.MinimumSettle/time.Second):
+		return fmt.Errorf("%w: policy.settle_seconds must be %d at least: a request may outlive its client that long", ErrConfig, int(core.MinimumSettle/time.Second))
+	}
+	for _, n := range []int{c.Policy.ContractMinutes, c.Policy.MaxInFlight, c.Policy.MaxPreparedPerTarget, c.Policy.ReconciliationThreshold} {
+		if n < 0 {
+			return fmt.Errorf("%w: policy limits cannot be negative", ErrConfig)
+		}
+	}
+	return nil
+}
+
+// Windows are the configured spans of time.
+func (p PolicyConfig) Windows() core.Windows {
+	w := core.DefaultWindows()
+	if p.ContractMinutes > 0 {
+		w.Contract = time.Duration(p.ContractMinutes) * time.Minute
+	}
+	if p.SettleSeconds > 0 {
+		w.Settle = time.Duration(p.SettleSeconds) * time.Second
+	}
+	return w
+}
+
+// Limits are the configured containment limits.
+func (p PolicyConfig) Limits() core.Limits {
+	l := core.DefaultLimits()
+	set := func(into *int, n int) {
+		if n > 0 {
+			*into = n
+		}
+	}
+	set(&l.MaxInFlight, p.MaxInFlight)
+	set(&l.MaxPreparedPerTarget, p.MaxPreparedPerTarget)
+	set(&l.ReconciliationThreshold, p.ReconciliationThreshold)
+	if p.TargetCooldownSeconds != nil {
+		l.TargetCooldown = time.Duration(*p.TargetCooldownSeconds) * time.Second
+	}
+	return l
+}
+
+// AllowsOnTheSpot says whether an operator may authorize with a passphrase.
+func (p PolicyConfig) AllowsOnTheSpot() bool { return p.OnTheSpot == nil || *p.OnTheSpot }
+
+// Write creates the file, owner-only, and never replaces one.
+func (c Config) Write(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("%w: %v", ErrConfig, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: %s exists already; nothing was changed", ErrConfig, path)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %v", ErrConfig, err)
+	}
+	if err := toml.NewEncoder(f).Encode(c); err != nil {
+		f.Close()
+		return fmt.Errorf("%w: %v", ErrConfig, err)
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return fmt.Errorf("%w: %v", ErrConfig, err)
+	}
+	return f.Close()
+}
