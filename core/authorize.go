@@ -36,6 +36,9 @@ func (e *Engine) Authorize(ctx context.Context, d Draft, operator string, passph
 	if !e.set.OnTheSpot {
 		return "", fmt.Errorf("%w: this console takes authorizations from the inbox only", ErrPolicy)
 	}
+	if id, err := e.replay(ctx, d, operator); id != "" || err != nil {
+		return id, err
+	}
 	fresh, err := e.admissible(ctx, d, "")
 	if err != nil {
 		return "", err
@@ -57,11 +60,26 @@ func (e *Engine) AuthorizeFromInbox(ctx context.Context, d Draft, a Authorizatio
 	if e.p.OffHost == nil {
 		return "", ErrVerifierMissing
 	}
+	if id, err := e.replay(ctx, d, operator); id != "" || err != nil {
+		return id, err
+	}
 	fresh, err := e.admissible(ctx, d, a.AuthorizationID)
 	if err != nil {
 		return "", err
 	}
 	return e.create(ctx, fresh, a, e.p.OffHost, operator)
+}
+
+// replay answers a retried request from its receipt: a lost answer or a
+// crashed console creates nothing twice (seed 001). An attempt that was
+// rolled back, declined or failed is a resolved one; repeating it takes a new
+// request key, so its key still answers with what it created.
+func (e *Engine) replay(ctx context.Context, d Draft, caller string) (string, error) {
+	outcome, err := e.p.Store.FindReceipt(ctx, NewReceiptClaim(caller, d))
+	if err != nil || outcome == nil {
+		return "", err
+	}
+	return outcome.ContractID, nil
 }
 
 // admissible runs every non-mutating check of AuthorizeAndCreate.

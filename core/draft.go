@@ -20,6 +20,7 @@ type Draft struct {
 	Changes     []Change
 	Pending     []string // unloaded changes of other people, shown first (rule 7)
 	PreparedAt  time.Time
+	LoadAfter   bool // the operator agreed to loading in the same request
 
 	IdentityDigest        canon.Digest
 	Fingerprint           canon.Digest

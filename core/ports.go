@@ -26,6 +26,9 @@ type StoreReader interface {
 	FindByIdempotencyKey(ctx context.Context, key canon.Digest) (*Contract, error)
 	// FindHistoricalByIdempotencyKey returns every attempt, oldest first.
 	FindHistoricalByIdempotencyKey(ctx context.Context, key canon.Digest) ([]Contract, error)
+	// FindReceipt looks a claim's key up in a fresh snapshot: the outcome to
+	// replay, nil where the key is unused, or a refusal of JudgeRetry.
+	FindReceipt(ctx context.Context, claim ReceiptClaim) (*ReceiptOutcome, error)
 	// List returns one keyset page.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 	// Counts returns how many contracts each list holds.

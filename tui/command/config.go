@@ -42,13 +42,13 @@ type StoreConfig struct {
 
 // PolicyConfig are limits and windows; zero values take the defaults.
 type PolicyConfig struct {
-	OnTheSpot               *bool  `toml:"authorize_on_the_spot"`
-	ContractMinutes         int    `toml:"contract_minutes"`
-	SettleSeconds           int    `toml:"settle_seconds"`
-	MaxInFlight             int    `toml:"max_in_flight"`
-	MaxPreparedPerTarget    int    `toml:"max_prepared_per_target"`
-	TargetCooldownSeconds   *int   `toml:"target_cooldown_seconds"`
-	ReconciliationThreshold int    `toml:"reconciliation_threshold"`
+	OnTheSpot               *bool `toml:"authorize_on_the_spot"`
+	ContractMinutes         int   `toml:"contract_minutes"`
+	SettleSeconds           int   `toml:"settle_seconds"`
+	MaxInFlight             int   `toml:"max_in_flight"`
+	MaxPreparedPerTarget    int   `toml:"max_prepared_per_target"`
+	TargetCooldownSeconds   *int  `toml:"target_cooldown_seconds"`
+	ReconciliationThreshold int   `toml:"reconciliation_threshold"`
 }
 
 // PinnedKey is the public key of an off-host authority.

@@ -128,31 +128,48 @@ func duplicate(t *told) error {
 	if err := t.say("authorize", id, "authorization signed off-host, consumed"); err != nil {
 		return err
 	}
-	_, err = t.Engine().AuthorizeFromInbox(t.ctx, first, second, operator)
-	if err := t.refused("second", id, err, core.ErrBlocked, "a second authorization is refused before it is consumed"); err != nil {
+	if err := t.attemptIsRefused("second", id, second, core.ErrBlocked, "a second authorization is refused before it is consumed"); err != nil {
 		return err
 	}
 	if err := t.Engine().Confirm(t.ctx, id, alias, operator, passphrase); err != nil {
 		return err
 	}
-	if err := all(
+	return all(
 		func() error { return t.execute(id) },
 		func() error { return t.mustBe(id, core.Verified) },
 		func() error { return t.rollBack(id) },
 		func() error { return t.mustBe(id, core.RolledBack) },
-	); err != nil {
-		return err
-	}
+		func() error { return t.afterRollback(id, spent, second) },
+	)
+}
+
+// afterRollback: the spent authorization stays spent, the other one works.
+func (t *told) afterRollback(id string, spent, second core.Authorization) error {
 	t.Elapse(2 * time.Minute) // the target's cool-down
-	_, err = t.Engine().AuthorizeFromInbox(t.ctx, first, spent, operator)
-	if err := t.refused("spent", id, err, core.ErrSpent, "the first authorization is refused"); err != nil {
+	if err := t.attemptIsRefused("spent", id, spent, core.ErrSpent, "the first authorization is refused"); err != nil {
 		return err
 	}
-	again, err := t.Engine().AuthorizeFromInbox(t.ctx, first, second, operator)
+	d, err := t.draft(alias, wanted)
+	if err != nil {
+		return err
+	}
+	operator, _ := t.Operator()
+	again, err := t.Engine().AuthorizeFromInbox(t.ctx, d, second, operator)
 	if err != nil {
 		return fmt.Errorf("the fresh authorization was refused: %w", err)
 	}
 	return t.say("fresh", again, "the second authorization, never consumed, is accepted")
+}
+
+// attemptIsRefused makes the same change as a new request of its own.
+func (t *told) attemptIsRefused(step, id string, a core.Authorization, class error, detail string) error {
+	d, err := t.draft(alias, wanted)
+	if err != nil {
+		return err
+	}
+	operator, _ := t.Operator()
+	_, err = t.Engine().AuthorizeFromInbox(t.ctx, d, a, operator)
+	return t.refused(step, id, err, class, detail)
 }
 
 func wrongPassphrase(t *told) error {
