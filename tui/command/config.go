@@ -54,6 +54,7 @@ type PolicyConfig struct {
 // PinnedKey is the public key of an off-host authority.
 type PinnedKey struct {
 	ID     string `toml:"id"`
+	Kind   string `toml:"kind"`       // authorization, confirmation or reconciliation
 	Key    string `toml:"public_key"` // hex
 	Active bool   `toml:"active"`
 }
