@@ -1,0 +1,25 @@
+//go:build unix
+
+package keys
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// openNoFollow: do not follow a link, and do not wait for a FIFO's other end.
+const openNoFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+func checkOwner(info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) != os.Geteuid() {
+		return refused(ErrDenied, "it belongs to somebody else")
+	}
+	return nil
+}
+
+func ownedByRoot(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Uid == 0
+}
