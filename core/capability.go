@@ -62,6 +62,7 @@ type Spec struct {
 	WritePath           string
 	ReadPath            string    // the whole list the target lives in
 	OtherReads          []string  // further readings its rules need
+	OptionalReads       []string  // lists to look references up in; the appliance refuses without them
 	Loads               Subsystem // what must load the change, or LoadsAtOnce
 	Refusals            Refusals
 	WayBack             string // one line: what rollback restores
@@ -72,7 +73,7 @@ func (s Spec) Binding() Binding {
 	return Binding{Capability: s.Capability, EndpointSymbol: s.EndpointSymbol, Method: s.Method}
 }
 
-// Reads lists every path an observation needs, the target's list first.
+// Reads lists every path that an observation needs, the target's list first.
 func (s Spec) Reads() []string { return append([]string{s.ReadPath}, s.OtherReads...) }
 
 // Request is a validated, normalised typed request.
@@ -93,6 +94,9 @@ type Observation struct {
 	Summary    string // "host, 3 addresses", unsanitised
 	Neighbours []Neighbour
 	Related    []Change // linked objects, shown before and after
+	// Guard is what a request repeats from this reading so that the appliance
+	// itself refuses a shifted position (design section 4, rule 6), or nil.
+	Guard any
 }
 
 // Neighbour is another object of the same list, by digest only.

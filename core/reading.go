@@ -16,6 +16,13 @@ func ReadFor(ctx context.Context, r Reader, spec Spec, clock Clock) (Reading, er
 		}
 		reading.Data[path] = data
 	}
+	for _, path := range spec.OptionalReads {
+		// Not every version and not every user has these: what cannot be
+		// looked up is left to the appliance to refuse.
+		if data, err := r.Read(ctx, path); err == nil {
+			reading.Data[path] = data
+		}
+	}
 	reading.At = clock.Now()
 	return reading, nil
 }

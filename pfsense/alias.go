@@ -77,32 +77,20 @@ func aliasProjection(row core.Object) (core.Object, error) {
 	return pick(row, "name", "type", "descr", "address", "detail"), nil
 }
 
-// observeAlias finds one alias by its name; case matters.
-func observeAlias(r core.Reading, name string) (core.Observation, error) {
-	rows, err := rowsAt(r, aliasesPath, mostAliases)
-	if err != nil {
-		return core.Observation{}, err
+// aliasChange is what all changes of aliases share.
+func aliasChange(spec core.Spec) listed {
+	spec.Capability, spec.Method, spec.Noun = "ALIAS_WRITE", "PATCH", "alias"
+	spec.WritePath, spec.ReadPath = aliasPath, aliasesPath
+	spec.Refusals = aliasRefusals()
+	return listed{
+		shape: shape{spec: spec, identity: []string{"alias_name"}},
+		most:  mostAliases,
+		key:   func(row core.Object) core.Object { return core.Object{"alias_name": row["name"]} },
+		label: func(identity core.Object) string { return textOf(identity, "alias_name") }, summary: aliasSummary,
+		guard:  func(_ core.Reading, row core.Object) any { return row["name"] },
+		stored: checkStoredAlias,
 	}
-	at, err := onlyMatch(rows, func(row core.Object) bool { return row["name"] == name })
-	if err != nil {
-		return core.Observation{}, err
-	}
-	projection, err := aliasProjection(rows[at])
-	if err != nil {
-		return core.Observation{}, err
-	}
-	locator, err := locatorOf(rows[at])
-	if err != nil {
-		return core.Observation{}, err
-	}
-	return core.Observation{
-		Identity: core.Object{"alias_name": name}, Projection: projection, Locator: locator,
-		Label: name, Summary: aliasSummary(rows[at]),
-		Neighbours: neighboursOf(rows, at, aliasLabel),
-	}, nil
 }
-
-func aliasLabel(row core.Object) string { return textOf(row, "name") }
 
 func aliasSummary(row core.Object) string {
 	addresses, _ := row["address"].([]any)
@@ -116,46 +104,20 @@ func aliasSummary(row core.Object) string {
 	return textOf(row, "type") + ", " + count(len(addresses), noun[0], noun[1])
 }
 
-// aliasTargets lists every alias; extra adds a capability's own refusals.
-func aliasTargets(r core.Reading, extra func(rows []core.Object, projection core.Object) error) ([]core.Target, error) {
-	rows, err := rowsAt(r, aliasesPath, mostAliases)
-	if err != nil {
-		return nil, err
-	}
-	named := make(map[string]int, len(rows))
-	for _, row := range rows {
-		named[aliasLabel(row)]++
-	}
-	out := make([]core.Target, 0, len(rows))
-	for _, row := range rows {
-		name := aliasLabel(row)
-		t := core.Target{Fields: core.Object{"alias_name": name}, Label: name, Summary: aliasSummary(row)}
-		projection, err := aliasProjection(row)
-		if err == nil {
-			t.Locator, err = locatorOf(row)
-		}
-		if err == nil {
-			err = extra(rows, projection)
-		}
-		if named[name] > 1 {
-			err = refuse(core.ErrTargetDuplicate, "another alias has the same name")
-		}
-		t.Refused = reason(err)
-		out = append(out, t)
-	}
-	return out, nil
+// checkStoredAlias refuses an alias that the API would not take back as it is.
+func checkStoredAlias(r core.Reading, o core.Observation) error {
+	return checkAliasState(aliasesIn(r), o.Projection)
 }
 
-// checkStoredAlias refuses an alias that the API would not take back as it
-// is: a PATCH validates the whole stored object.
-func checkStoredAlias(rows []core.Object, a core.Object) error {
+// checkAliasState refuses an alias that could not be written in this state.
+func checkAliasState(aliases []core.Object, a core.Object) error {
 	if why := unwritable(textOf(a, "descr")); why != "" {
 		return refuse(core.ErrTargetUnsupported, "the description could not be written back: "+why)
 	}
 	addresses, _ := strs(a["address"])
 	details, _ := strs(a["detail"])
 	for i := range addresses {
-		if why := badAddress(rows, a, addresses[i]); why != "" {
+		if why := badAddress(aliases, textOf(a, "type"), addresses[i]); why != "" {
 			return refuse(core.ErrTargetUnsupported, fmt.Sprintf("entry %d blocks every change: %s", i+1, why))
 		}
 		if why := badDetail(details[i]); why != "" {
@@ -172,13 +134,4 @@ func badDetail(detail string) string {
 		return "\"||\" separates details in the firewall's configuration"
 	}
 	return unwritable(detail)
-}
-
-// checkAliasAnswer wants the object that was asked for: same position, same name.
-func checkAliasAnswer(data any, o core.Observation) error {
-	row, ok := data.(core.Object)
-	if !ok || row["id"] != o.Locator || row["name"] != o.Projection["name"] {
-		return refuse(core.ErrAppliance, "the answer is not about the alias that was changed")
-	}
-	return nil
 }

@@ -12,10 +12,10 @@ import (
 // fqdn is a host name with at least one dot, as the API accepts it in aliases.
 var fqdn = regexp.MustCompile(`(?i)\A(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)+[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.?\z`)
 
-// badAddress says why the API refuses an entry in alias a, or "". What is
-// neither an address nor a host name must be the name of an alias that exists.
-func badAddress(rows []core.Object, a core.Object, address string) string {
-	kind := textOf(a, "type")
+// badAddress says why the API refuses an entry in an alias of this type, or
+// "". What is neither an address nor a host name must be the name of an alias
+// that exists.
+func badAddress(aliases []core.Object, kind, address string) string {
 	switch kind {
 	case "host":
 		if isHost(address) {
@@ -33,13 +33,25 @@ func badAddress(rows []core.Object, a core.Object, address string) string {
 	if !aliasName.MatchString(address) {
 		return wanted(kind)
 	}
-	for _, row := range rows {
-		if row["name"] == address && strings.Contains(textOf(row, "type"), "port") == (kind == "port") {
-			return ""
+	if !hasAlias(aliases, address, kind == "port") {
+		return "it names an alias that does not exist, or one of another kind"
+	}
+	return ""
+}
+
+// hasAlias reports whether there is an alias of ports, or of addresses, with
+// this name; types that the API cannot write count too.
+func hasAlias(aliases []core.Object, name string, ports bool) bool {
+	for _, row := range aliases {
+		if row["name"] == name && strings.Contains(textOf(row, "type"), "port") == ports {
+			return true
 		}
 	}
-	return "it names an alias that does not exist, or one of another kind"
+	return false
 }
+
+// aliasesIn are the aliases of a reading, or nil if they were not read.
+func aliasesIn(r core.Reading) []core.Object { return objectsIn(r, aliasesPath) }
 
 func wanted(kind string) string {
 	switch kind {

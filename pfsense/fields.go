@@ -3,6 +3,7 @@ package pfsense
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -61,11 +62,8 @@ func intMember(o core.Object, name string, least, most int64) (int64, error) {
 
 // choiceMember returns a member that must be one of these words, exactly.
 func choiceMember(o core.Object, name string, choices []string) (string, error) {
-	s, _ := o[name].(string)
-	for _, choice := range choices {
-		if s == choice {
-			return s, nil
-		}
+	if s, ok := o[name].(string); ok && slices.Contains(choices, s) {
+		return s, nil
 	}
 	return "", refuse(core.ErrRequest, name+" must be one of "+strings.Join(choices, ", "))
 }
@@ -177,4 +175,32 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// shown is a value as people read it.
+func shown(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case string:
+		return v
+	}
+	return fmt.Sprint(v)
+}
+
+// between reports whether v is a whole number in a range.
+func between(v any, least, most int64) bool {
+	n, ok := v.(int64)
+	return ok && least <= n && n <= most
+}
+
+// oneOf reports whether v is one of these words.
+func oneOf(v any, words ...string) bool {
+	s, ok := v.(string)
+	return ok && slices.Contains(words, s)
 }

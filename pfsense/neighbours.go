@@ -10,13 +10,14 @@ import (
 )
 
 // rowsAt returns the objects of a plural endpoint as they were read. A list of
-// most or more rows is refused, as the reference does: it may be cut off.
+// most or more rows is refused, as the reference does: it may be cut off. 0
+// stands for no limit.
 func rowsAt(r core.Reading, path string, most int) ([]core.Object, error) {
 	items, ok := r.Data[path].([]any)
 	if !ok {
 		return nil, refuse(core.ErrTargetUnsupported, "the firewall gave no list where one was expected")
 	}
-	if len(items) >= most {
+	if most > 0 && len(items) >= most {
 		return nil, refuse(core.ErrTargetUnsupported, fmt.Sprintf("the list has %d or more objects; changes are guarded in shorter lists only", most))
 	}
 	rows := make([]core.Object, len(items))
@@ -26,6 +27,22 @@ func rowsAt(r core.Reading, path string, most int) ([]core.Object, error) {
 		}
 	}
 	return rows, nil
+}
+
+// objectsIn returns the objects of a plural endpoint that a rule looks things
+// up in, or nil if it was not read.
+func objectsIn(r core.Reading, path string) []core.Object {
+	items, _ := r.Data[path].([]any)
+	out := make([]core.Object, 0, len(items))
+	for _, item := range items {
+		if row, ok := item.(core.Object); ok {
+			out = append(out, row)
+		}
+	}
+	if items == nil {
+		return nil
+	}
+	return out
 }
 
 // onlyMatch finds the one row that matches: its identity must be unique in

@@ -7,5 +7,10 @@ import "countersign/core"
 func Capabilities() core.SpecSet {
 	return core.SpecSet{
 		newAliasDescription(),
+		newNTPTimeServer(),
+		newNTPObservability(),
+		newLogDisplay(),
+		newLogRetention(),
+		newTimezone(),
 	}
 }
