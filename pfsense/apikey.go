@@ -3,6 +3,7 @@ package pfsense
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 
 	"countersign/core"
@@ -46,9 +47,6 @@ func (k *APIKey) Refused() bool { return k.state.Load() == keyRefused }
 // String is always "[secret]".
 func (*APIKey) String() string { return "[secret]" }
 
-// GoString is always "[secret]".
-func (*APIKey) GoString() string { return "[secret]" }
-
 // Format writes "[secret]" for every verb and flag.
 func (*APIKey) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[secret]")) }
 
@@ -85,11 +83,11 @@ type keyUse struct {
 
 // answered learns from a status. A proxy's 401 stops the key as well: it is
 // not worth a second try to find out.
-func (u keyUse) answered(status int, fromAPI bool) {
+func (u keyUse) answered(status int, enveloped bool) {
 	switch {
-	case status == 401:
+	case status == http.StatusUnauthorized:
 		u.key.state.Store(keyRefused)
-	case fromAPI:
+	case status == http.StatusOK && enveloped:
 		u.key.state.CompareAndSwap(keyUntried, keyAccepted)
 	}
 }

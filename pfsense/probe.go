@@ -69,7 +69,8 @@ type prober struct {
 	err      error
 }
 
-// read returns the data of one reading, or nil with a warning.
+// read returns the data of one reading, or nil with a warning. Every package
+// has the version endpoint: where it is missing, there is no package.
 func (p *prober) read(path string) map[string]any {
 	if p.err != nil {
 		return nil
@@ -80,7 +81,7 @@ func (p *prober) read(path string) map[string]any {
 		p.pin, p.slowest = f.pin, max(p.slowest, f.took)
 		members, _ := f.data.(map[string]any)
 		return members
-	case answered(err):
+	case answered(err) && !(path == pathVersion && classOf(err) == NoEndpoint):
 		p.warn("%s", err)
 	default:
 		p.err = err

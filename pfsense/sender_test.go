@@ -1,6 +1,7 @@
 package pfsense_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,8 +146,7 @@ func TestSenderExchanges(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var w *wire
-			w = newWire(t, func(conn *tls.Conn) {
+			w := newWire(t, func(w *wire, conn *tls.Conn) {
 				w.request(conn)
 				c.answer(conn)
 				if c.hang {
@@ -179,8 +180,7 @@ func TestSenderExchanges(t *testing.T) {
 }
 
 func TestSenderRequestBytes(t *testing.T) {
-	var w *wire
-	w = newWire(t, func(conn *tls.Conn) {
+	w := newWire(t, func(w *wire, conn *tls.Conn) {
 		if p := conn.ConnectionState().NegotiatedProtocol; p == "h2" {
 			t.Error("HTTP/2 was negotiated")
 		}
@@ -240,6 +240,11 @@ func TestSenderNotSent(t *testing.T) {
 			failure: core.FailureTLS, says: "pin the firewall's key"},
 		{name: "proxy that is not there", change: func(c *pfsense.Config) { c.Proxy = "http://" + closed.Addr().String() },
 			failure: core.FailureConnect, says: "refused"},
+		{name: "proxy that refuses", change: throughItself, failure: core.FailureConnect, says: "proxy refused",
+			serve: func(c net.Conn) { drainHead(c); say(c, 403, html, "<html>") }},
+		{name: "proxy that hangs", change: func(c *pfsense.Config) { throughItself(c); c.Deadlines.Connect = short },
+			failure: core.FailureConnect, says: "in time", serve: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }},
+		{name: "proxy that closes", change: throughItself, failure: core.FailureConnect, says: "lost", serve: func(c net.Conn) { drainHead(c) }},
 		{name: "DELETE", request: func(m *core.Mutation) { m.Method = "DELETE" }, failure: core.FailurePolicy},
 		{name: "GET", request: func(m *core.Mutation) { m.Method = "GET" }, failure: core.FailurePolicy},
 		{name: "line end in the method", request: func(m *core.Mutation) { m.Method = "PATCH / HTTP/1.1\r\nX: " }, failure: core.FailurePolicy},
@@ -253,12 +258,11 @@ func TestSenderNotSent(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWireAs(t, signed, func(conn *tls.Conn) {
+			w := startWire(t, &wire{identity: signed, raw: c.serve, serve: func(_ *wire, conn *tls.Conn) {
 				if n, _ := conn.Read(make([]byte, 1)); n > 0 {
 					t.Error("a request byte was received")
 				}
-			})
-			w.raw = c.serve
+			}})
 			cfg, m := w.config(t), patch()
 			if c.change != nil {
 				c.change(&cfg)
@@ -280,7 +284,7 @@ func TestSenderNotSent(t *testing.T) {
 // The caller's context counts until the first byte, and not after it.
 func TestSenderContext(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
-		w := newWire(t, func(conn *tls.Conn) { _, _ = conn.Read(make([]byte, 1)) })
+		w := newWire(t, func(_ *wire, conn *tls.Conn) { _, _ = conn.Read(make([]byte, 1)) })
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		if x := sender(t, w.config(t)).Send(ctx, patch()); x.Sent != core.NotSent || x.Failure != core.FailureConnect {
@@ -289,8 +293,7 @@ func TestSenderContext(t *testing.T) {
 	})
 	t.Run("after", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		var w *wire
-		w = newWire(t, func(conn *tls.Conn) {
+		w := newWire(t, func(w *wire, conn *tls.Conn) {
 			w.request(conn)
 			cancel()
 			time.Sleep(50 * time.Millisecond)
@@ -309,59 +312,70 @@ func TestSenderContext(t *testing.T) {
 func TestNoReplay(t *testing.T) {
 	// Each connection answers its first request and keeps open; a second
 	// request on it is read whole and answered with a closed connection.
-	var w *wire
-	serve := func(conn *tls.Conn) {
+	serve := func(w *wire, conn *tls.Conn) {
 		if w.request(conn) == nil {
 			return
 		}
 		sayKeepAlive(conn, 200, jsonType, frame(200, "SUCCESS", "[]"))
 		w.request(conn)
 	}
-	count := func() int {
+	copies := func(w *wire) int {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return strings.Count(w.received.String(), "PATCH ")
 	}
 
 	t.Run("http.Transport sends twice", func(t *testing.T) {
-		w = newWire(t, serve)
+		w := newWire(t, serve)
 		client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 		defer client.CloseIdleConnections()
 		warm, err := client.Get(w.url() + "/api/v2/firewall/aliases")
 		must(t, err)
 		_, _ = io.Copy(io.Discard, warm.Body)
 		warm.Body.Close()
-		request, err := http.NewRequest("PATCH", w.url()+patch().Path, strings.NewReader(string(patch().Body)))
+		request, err := http.NewRequest("PATCH", w.url()+patch().Path, bytes.NewReader(patch().Body))
 		must(t, err)
 		request.Header.Set("Idempotency-Key", "1")
 		answer, err := client.Do(request)
 		must(t, err)
 		answer.Body.Close()
-		if n := count(); n != 2 {
+		if n := copies(w); n != 2 {
 			t.Errorf("%d copies: this Go no longer replays, look at the decision again", n)
 		}
 	})
-	t.Run("a sender sends once", func(t *testing.T) {
-		w = newWire(t, serve)
-		cfg := w.config(t)
-		_, err := reader(t, cfg).Read(context.Background(), "/api/v2/firewall/aliases")
-		must(t, err)
-		w.serve = func(conn *tls.Conn) { w.request(conn) } // read whole, closed unanswered
-		x := sender(t, cfg).Send(context.Background(), patch())
-		if x.Sent != core.FullySent || x.Failure != core.FailureReset {
-			t.Errorf("got %+v", x)
-		}
-		if connections, _ := w.count(); connections != 2 || count() != 1 {
-			t.Errorf("%d connections, %d copies; want the reading's and the sender's own, and one copy", connections, count())
-		}
-	})
+	for name, read := range map[string]bool{"closed after the request was read": true, "closed at once": false} {
+		t.Run("a sender sends once, "+name, func(t *testing.T) {
+			var connections atomic.Int32
+			w := newWire(t, func(w *wire, conn *tls.Conn) {
+				switch {
+				case connections.Add(1) == 1:
+					serve(w, conn)
+				case read:
+					w.request(conn)
+				}
+			})
+			cfg := w.config(t)
+			_, err := reader(t, cfg).Read(context.Background(), "/api/v2/firewall/aliases")
+			must(t, err)
+			x := sender(t, cfg).Send(context.Background(), patch())
+			if x.Sent == core.NotSent || x.Failure == core.FailureNone {
+				t.Errorf("got %+v", x)
+			}
+			want := 0
+			if read {
+				want = 1
+			}
+			if n := copies(w); n != want || connections.Load() != 2 {
+				t.Errorf("%d connections, %d copies; want the reading's and the sender's own, and %d", connections.Load(), n, want)
+			}
+		})
+	}
 }
 
 // A 401 stops everything that shares the key, in both directions, with no
 // further connection.
 func TestRefusedKeyIsNotTriedAgain(t *testing.T) {
-	var w *wire
-	w = newWire(t, func(conn *tls.Conn) {
+	w := newWire(t, func(w *wire, conn *tls.Conn) {
 		w.request(conn)
 		say(conn, 401, jsonType, frame(401, "AUTH_AUTHENTICATION_FAILED", "[]"))
 	})
@@ -382,8 +396,7 @@ func TestRefusedKeyIsNotTriedAgain(t *testing.T) {
 }
 
 func TestSenderThroughAProxy(t *testing.T) {
-	var w *wire
-	w = newWire(t, func(conn *tls.Conn) {
+	w := newWire(t, func(w *wire, conn *tls.Conn) {
 		w.request(conn)
 		say(conn, 200, jsonType, frame(200, "SUCCESS", done))
 	})
@@ -414,6 +427,9 @@ func TestSenderThroughAProxy(t *testing.T) {
 		t.Errorf("got %+v", x)
 	}
 }
+
+// throughItself makes the server its own proxy.
+func throughItself(c *pfsense.Config) { c.Proxy = strings.Replace(c.BaseURL, "https:", "http:", 1) }
 
 // drainHead reads up to the empty line.
 func drainHead(r io.Reader) {

@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -22,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/canon"
 	"countersign/core"
 	"countersign/pfsense"
 )
@@ -92,8 +94,8 @@ func must(t *testing.T, err error) {
 type wire struct {
 	listener net.Listener
 	identity identity
-	serve    func(*tls.Conn) // gets a connection after its handshake
-	raw      func(net.Conn)  // if set, gets the connection before any TLS
+	serve    script         // gets a connection after its handshake
+	raw      func(net.Conn) // if set, gets the connection before any TLS
 
 	mu          sync.Mutex
 	connections int
@@ -101,16 +103,19 @@ type wire struct {
 	done        sync.WaitGroup
 }
 
-func newWire(t *testing.T, serve func(*tls.Conn)) *wire {
+// script is what the server does with one connection.
+type script func(w *wire, conn *tls.Conn)
+
+func newWire(t *testing.T, serve script) *wire {
 	t.Helper()
-	return newWireAs(t, newIdentity(t), serve)
+	return startWire(t, &wire{identity: newIdentity(t), serve: serve})
 }
 
-func newWireAs(t *testing.T, id identity, serve func(*tls.Conn)) *wire {
+func startWire(t *testing.T, w *wire) *wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	w := &wire{listener: listener, identity: id, serve: serve}
+	w.listener = listener
 	w.done.Add(1)
 	go w.accept()
 	t.Cleanup(func() {
@@ -149,7 +154,7 @@ func (w *wire) handle(raw net.Conn) {
 	if conn.Handshake() != nil {
 		return
 	}
-	w.serve(conn)
+	w.serve(w, conn)
 }
 
 // recorder only makes sure that the raw connection is reachable for a reset.
@@ -173,6 +178,28 @@ func (w *wire) request(conn *tls.Conn) *http.Request {
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	return request
+}
+
+// api serves any number of readings on a connection: the status and body of
+// each path, 404 in HTML for others.
+func api(bodies map[string]string) script {
+	return func(w *wire, conn *tls.Conn) {
+		for {
+			request := w.request(conn)
+			if request == nil {
+				return
+			}
+			body, ok := bodies[request.Method+" "+request.URL.Path]
+			switch {
+			case !ok:
+				sayKeepAlive(conn, 404, html, "<html>404</html>")
+			default:
+				code := 200
+				_, _ = fmt.Sscanf(body, `{"code":%d`, &code)
+				sayKeepAlive(conn, code, jsonType, body)
+			}
+		}
+	}
 }
 
 // count returns the connections accepted and the request lines received.
@@ -248,3 +275,5 @@ func reset(conn *tls.Conn) {
 	_ = tcp.SetLinger(0)
 	tcp.Close()
 }
+
+func sum(data []byte) canon.Digest { return sha256.Sum256(data) }
