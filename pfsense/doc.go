@@ -20,7 +20,8 @@
 //   - how much may have left is read from the connection: core.NotSent until
 //     the first write of request bytes begins, core.FullySent when the write
 //     of the last one has returned without error;
-//   - the caller's context counts until that first write, and not after it.
+//   - the caller's context counts until that first write, and not after it;
+//   - a request that is given up is not delivered afterwards from a buffer.
 //
 // The first answer of 401 stops everything made with the same APIKey, because
 // the firewall blocks an address after a few failed logins.

@@ -21,7 +21,7 @@ type sendConn struct {
 	limits Deadlines
 
 	mark core.SendMark
-	last time.Time // when the last request byte was written, at the latest
+	last time.Time // when the last request byte was written
 	ends time.Time // of the whole exchange
 }
 
@@ -54,13 +54,18 @@ func (c *sendConn) write(request []byte) error {
 }
 
 // receive reads one answer into x. What cannot be read whole is a failure;
-// what can is described and not judged.
+// what can is described and not judged. As long as no byte of an answer has
+// come, the request may still lie in a buffer of this machine: its last byte
+// then left, at the latest, when the connection was given up.
 func (c *sendConn) receive(x *core.Exchange) {
 	in := &bounded{from: c.conn, left: maxHeaderBytes}
 	a, err := c.readAnswer(in)
 	x.Status = a.status
 	if err != nil {
 		x.Failure = answerFailure(cmp.Or(in.err, err), in.any)
+		if !in.any {
+			x.LastByteAt = c.clock.Now()
+		}
 		return
 	}
 	if env, ok := a.envelope(exact); ok {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"time"
 
@@ -61,13 +62,30 @@ func (o oneSend) attempt(ctx context.Context, m core.Mutation) core.Exchange {
 		return core.Exchange{Failure: notSent(err), Message: err.Error()}
 	}
 	defer raw.Close()
-	conn := &sendConn{conn: raw, clock: o.clock, limits: o.limits}
-	if ctx.Err() != nil {
+	if err := discardOnClose(raw.NetConn(), true); err != nil || ctx.Err() != nil {
 		return core.Exchange{Failure: core.FailureConnect, Message: "stopped before anything was sent"}
 	}
+	conn := &sendConn{conn: raw, clock: o.clock, limits: o.limits}
 	x := conn.roundTrip(request)
+	if x.Failure == core.FailureNone {
+		_ = discardOnClose(raw.NetConn(), false)
+	}
 	use.answered(x.Status, x.Enveloped)
 	return x
+}
+
+// discardOnClose makes the end of a connection, also by the death of this
+// process, throw away what the kernel has not sent yet. Without it the kernel
+// may go on delivering a request for minutes after it was given up.
+func discardOnClose(conn net.Conn, on bool) error {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	if on {
+		return tcp.SetLinger(0)
+	}
+	return tcp.SetLinger(-1)
 }
 
 // notSent classes what happened before the connection stood.

@@ -395,6 +395,34 @@ func TestRefusedKeyIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+// A request that is given up is not delivered afterwards by the kernel. The
+// server takes nothing while the sender waits; what it can read later is less
+// than the request, and the time of the last byte is the time of giving up.
+func TestGivenUpMeansGivenUp(t *testing.T) {
+	gaveUp, read := make(chan struct{}), make(chan int64, 1)
+	w := newWire(t, func(_ *wire, conn *tls.Conn) {
+		<-gaveUp
+		n, _ := io.Copy(io.Discard, conn.NetConn())
+		read <- n
+	})
+	cfg := w.config(t)
+	cfg.Deadlines.Whole = 300 * time.Millisecond
+	m := patch()
+	m.Body = []byte(`{"descr":"` + strings.Repeat("a", 1<<20-20) + `"}`)
+	before := time.Now()
+	x := sender(t, cfg).Send(context.Background(), m)
+	close(gaveUp)
+	if x.Sent == core.NotSent || x.Failure != core.FailureTimeout && x.Failure != core.FailureWrite {
+		t.Errorf("got %+v", x)
+	}
+	if waited := x.LastByteAt.Sub(before); waited < 250*time.Millisecond {
+		t.Errorf("the last byte is said to have left after %v, though it lay in a buffer until the end", waited)
+	}
+	if n := <-read; n >= int64(len(m.Body)) {
+		t.Errorf("%d bytes were delivered after the sender had given up", n)
+	}
+}
+
 func TestSenderThroughAProxy(t *testing.T) {
 	w := newWire(t, func(w *wire, conn *tls.Conn) {
 		w.request(conn)
