@@ -58,7 +58,7 @@ func wanted(kind string) string {
 	case "host":
 		return "a host alias takes an IP address, a host name with a dot, or another alias; no range and no network"
 	case "network":
-		return "a network alias takes a network such as 192.0.2.0/24, a host name with a dot, or another alias; no single address and no range"
+		return "a network alias takes a network such as 192.0.2.0/24 (a single address is 192.0.2.66/32), a host name with a dot, or another alias; no range"
 	}
 	return "a port alias takes a port, a range such as 80:90, or another port alias"
 }

@@ -204,3 +204,40 @@ func oneOf(v any, words ...string) bool {
 	s, ok := v.(string)
 	return ok && slices.Contains(words, s)
 }
+
+// settled returns the named members with null, "" and [] all as null, and
+// refuses text that is not in normal form. A member that a version does not
+// give is null too.
+func settled(row core.Object, names ...string) (core.Object, error) {
+	out := make(core.Object, len(names))
+	for _, name := range names {
+		v := row[name]
+		if blank(v) {
+			v = nil
+		}
+		if !isSettled(v) {
+			return nil, refuse(core.ErrTargetUnsupported, "the firewall gives its "+name+" in a form that could not be written back")
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+func isSettled(v any) bool {
+	switch v := v.(type) {
+	case nil, bool, int64:
+		return true
+	case string:
+		return canon.IsNFC(v)
+	}
+	return isTextList(v)
+}
+
+// words joins a list for people.
+func words(v any) string {
+	texts, _ := strs(v)
+	if len(texts) == 0 {
+		return "none"
+	}
+	return strings.Join(texts, ", ")
+}

@@ -42,8 +42,13 @@ func newNTPObservability() settings {
 			typed(isInt, "ntpmaxpeers", "orphan"),
 			typed(orNull(isText), "leapsec", "ntpmaxpoll", "ntpminpoll"),
 			typed(orNull(isTextList), "interface")),
-		// The first write turns null into "" here.
-		blanks:  func(core.Object) []string { return []string{"leapsec", "ntpmaxpoll", "ntpminpoll"} },
+		blanks: func(o core.Object) []string {
+			if o["enable"] != true {
+				return nil // no change is possible there, and nothing is written
+			}
+			// The first write turns null into "" here, and null into [].
+			return []string{"leapsec", "ntpmaxpoll", "ntpminpoll", "interface"}
+		},
 		check:   checkNTPSettings,
 		missing: "the firewall gave no NTP settings",
 	}

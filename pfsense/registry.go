@@ -7,6 +7,11 @@ import "countersign/core"
 func Capabilities() core.SpecSet {
 	return core.SpecSet{
 		newAliasDescription(),
+		newAliasEntries(),
+		newRuleEnabled(),
+		newPortForwardEnabled(),
+		newHostOverrideAddress(),
+		newStaticRouteEnabled(),
 		newNTPTimeServer(),
 		newNTPObservability(),
 		newLogDisplay(),

@@ -14,8 +14,9 @@ type settings struct {
 	summary string
 	inputs  []input
 	fields  []settingsField
-	// blanks names the text fields in which null and "" are one value: the API
-	// turns one into the other whenever it writes.
+	// blanks names the fields in which null, "" and [] are one value: the API
+	// turns one into the other when it writes. It is asked only where a change
+	// is possible, so that everything else is fingerprinted as it is.
 	blanks func(core.Object) []string
 	// check refuses what the appliance would not store, or not give back.
 	check func(now, intended core.Object) error
@@ -156,7 +157,7 @@ func (c settings) observe(r core.Reading) (core.Observation, error) {
 		projection[f.name] = v
 	}
 	for _, name := range c.blanks(projection) {
-		if projection[name] == "" {
+		if blank(projection[name]) {
 			projection[name] = nil
 		}
 	}
