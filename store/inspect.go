@@ -1,0 +1,222 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"modernc.org/sqlite"
+)
+
+// findings are the result of a complete verification that changed nothing.
+type findings struct {
+	schema   int  // 6, 7 or 8; 0 for a blank file
+	blank    bool // no tables at all: an empty store
+	own      bool // our tables are in the file
+	sequence int64
+	head     head
+	tally
+}
+
+// inspect verifies a store completely without changing its file: metadata
+// first, then the structure, then every row. An error that is a Refusal
+// refuses the store; flaws of single records are in the findings.
+func (s *Store) inspect(ctx context.Context, o Options, thorough bool) (findings, error) {
+	db := connect(dsn(o.Path, o.vfs, inspectOptions("ro")), scanWorkers())
+	defer db.Close()
+	f, err := s.inspectWith(ctx, db, o, thorough)
+	if !needsRecovery(err) {
+		return f, damaged(err)
+	}
+	// A transaction of a process that died must be rolled back before the
+	// file can be read at all: SQLite does that when it may write.
+	rw := connect(dsn(o.Path, o.vfs, inspectOptions("rw")), scanWorkers())
+	defer rw.Close()
+	f, err = s.inspectWith(ctx, rw, o, thorough)
+	return f, damaged(err)
+}
+
+func inspectOptions(mode string) url.Values {
+	v := readerOptions()
+	v.Set("mode", mode)
+	return v
+}
+
+// needsRecovery reports whether reading failed for want of writing.
+func needsRecovery(err error) bool {
+	var e *sqlite.Error
+	if errors.Is(err, ErrReadOnly) {
+		return true
+	}
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_READONLY
+}
+
+// damaged makes a damaged file a refusal.
+func damaged(err error) error {
+	err = classify(err)
+	if errors.Is(err, ErrDamaged) {
+		return refuse(ReasonNotDatabase)
+	}
+	return err
+}
+
+func (s *Store) inspectWith(ctx context.Context, db *sql.DB, o Options, thorough bool) (f findings, err error) {
+	conns, err := snapshot(ctx, db, scanWorkers())
+	if err != nil {
+		return f, err
+	}
+	defer closeAll(conns)
+	q := conns[0]
+	objects, err := schemaObjects(ctx, q)
+	if err != nil {
+		return f, err
+	}
+	if f.blank = len(objects) == 0; f.blank {
+		return f, nil
+	}
+	if f.schema, err = checkMetadata(ctx, q, objects, s.storeID); err != nil {
+		return f, err
+	}
+	if f.own = hasOwn(objects); f.own {
+		if err := checkOwnVersion(ctx, q); err != nil {
+			return f, err
+		}
+	}
+	if err := checkStructure(ctx, q, objects, f.schema); err != nil {
+		return f, err
+	}
+	sc := &scanner{macs: s.newMACs, schema: f.schema, own: f.own, progress: o.Progress}
+	if f.tally, err = sc.run(ctx, conns); err != nil {
+		return f, err
+	}
+	return f, s.judge(ctx, q, &f, sc.total, thorough)
+}
+
+// judge decides what refuses the store as a whole, in the order in which a
+// reason explains the most.
+func (s *Store) judge(ctx context.Context, q querier, f *findings, total int, thorough bool) error {
+	if len(f.flaws) > 0 && f.authentic == 0 {
+		return &Refusal{ReasonRecordMAC, "nothing in it is authentic under this key; check the configured key"}
+	}
+	if len(f.flaws) > 0 && f.schema < SchemaVersion {
+		return refuse(f.flaws[0].Reason)
+	}
+	if err := f.checkIndexes(ctx, q, total, thorough); err != nil {
+		return err
+	}
+	if f.unexplainedOrphan() {
+		if f.schema < SchemaVersion {
+			return refuse(ReasonMigrationFK)
+		}
+		return refuse(ReasonOrphan)
+	}
+	if err := f.checkSequence(ctx, q); err != nil {
+		return err
+	}
+	m := s.newMACs()
+	if err := checkAnchorRows(ctx, q, m); err != nil {
+		return err
+	}
+	if !f.own {
+		return nil
+	}
+	return f.checkOwnRows(ctx, q, m)
+}
+
+// unexplainedOrphan reports whether rows belong to a contract that does not
+// exist; those of a record whose id column was changed are that record's.
+func (f *findings) unexplainedOrphan() bool {
+	for _, id := range f.orphans {
+		explained := slices.ContainsFunc(f.flaws, func(flaw foundFlaw) bool {
+			return flaw.claimedID == id || flaw.ContractID == id
+		})
+		if !explained {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSequence: no legal writer skips a sequence number, so as many events
+// must exist as were ever numbered, save those that quarantined records lack
+// (design lesson 15).
+func (f *findings) checkSequence(ctx context.Context, q querier) error {
+	var highest int64
+	err := q.QueryRowContext(ctx, "SELECT ifnull(max(sequence), 0), (SELECT ifnull(max(seq), 0) "+
+		"FROM sqlite_sequence WHERE name = 'audit_events') FROM audit_events").Scan(&highest, &f.sequence)
+	if err != nil {
+		return classify(err)
+	}
+	lost := max(f.sequence, highest) - f.events
+	if highest > f.sequence || lost > f.missing {
+		return refuse(ReasonSequenceGap)
+	}
+	return nil
+}
+
+// checkIndexes lets SQLite compare indexes with tables: a damaged unique
+// index would let a second contract through. The scan itself has read every
+// event through its index. A contract whose own row is flawed may differ
+// from its index entries.
+func (f *findings) checkIndexes(ctx context.Context, q querier, total int, thorough bool) error {
+	var events int64
+	if err := q.QueryRowContext(ctx, "SELECT count(*) FROM audit_events NOT INDEXED").Scan(&events); err != nil {
+		return classify(err)
+	}
+	if f.contracts != int64(total) || f.events != events {
+		return refuse(ReasonIntegrity)
+	}
+	checks := []string{"contracts", "target_reservations"}
+	if f.own {
+		checks = append(checks, "cs_members")
+	}
+	if thorough {
+		checks = []string{"100"}
+	}
+	for _, argument := range checks {
+		if err := f.integrityCheck(ctx, q, argument); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *findings) integrityCheck(ctx context.Context, q querier, argument string) error {
+	rows, err := q.QueryContext(ctx, "PRAGMA integrity_check("+argument+")")
+	if err != nil {
+		return classify(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return classify(err)
+		}
+		if line != "ok" && !f.explains(line) {
+			return refuse(ReasonIntegrity)
+		}
+	}
+	return classify(rows.Err())
+}
+
+// explains reports whether a quarantined record explains a line of SQLite's
+// integrity check.
+func (f *findings) explains(line string) bool {
+	if len(f.flaws) == 0 {
+		return false
+	}
+	if strings.HasPrefix(line, "wrong # of entries in index ") {
+		return true
+	}
+	rest, isRow := strings.CutPrefix(line, "row ")
+	number, _, missing := strings.Cut(rest, " missing from index ")
+	rowID, err := strconv.ParseInt(number, 10, 64)
+	return isRow && missing && err == nil &&
+		slices.ContainsFunc(f.flaws, func(flaw foundFlaw) bool { return flaw.rowID == rowID })
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+
+	"countersign/core"
+)
+
+// RecordLoad appends one fact about loading a stored change (design section
+// 4, rule 7).
+func (s *Store) RecordLoad(ctx context.Context, r core.LoadRecord) error {
+	return s.write(ctx, "load", func(t *tx) error {
+		if _, err := t.load(r.ContractID); err != nil {
+			return err
+		}
+		var last int64
+		if err := t.QueryRowContext(t.ctx, "SELECT ifnull(max(sequence), 0) FROM cs_loads").Scan(&last); err != nil {
+			return err
+		}
+		at := t.now
+		if !r.At.IsZero() {
+			at = r.At
+		}
+		return t.insertRow(tableLoads, []any{last + 1, r.ContractID, string(r.Direction), string(r.Subsystem),
+			string(r.Claim), core.FormatInstant(at), r.Actor, r.Evidence})
+	})
+}
+
+// Loads returns what is recorded about loading a contract's change, oldest first.
+func (s *Store) Loads(ctx context.Context, contractID string) ([]core.LoadRecord, error) {
+	var found []core.LoadRecord
+	err := s.read(ctx, func(t *tx) error {
+		rows, err := t.rows(tableLoads, "WHERE contract_id = ? ORDER BY sequence", contractID)
+		for _, r := range rows {
+			found = append(found, loadOf(r))
+		}
+		return err
+	})
+	return found, err
+}
+
+func loadOf(r ownRow) core.LoadRecord {
+	l := core.LoadRecord{ContractID: r.text(1), Direction: core.Direction(r.text(2)),
+		Subsystem: core.Subsystem(r.text(3)), Claim: core.LoadClaim(r.text(4)), Actor: r.text(6), Evidence: r.text(7)}
+	l.At, _ = core.ParseInstant(r.text(5))
+	return l
+}

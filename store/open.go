@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"countersign/core"
+)
+
+// Options say which store to open and how.
+type Options struct {
+	// Path is absolute; its directory and the file are the owner's alone.
+	Path string
+	// StoreID is what every MAC is bound to. It must be the file's.
+	StoreID string
+	// IntegrityKey is at least MinKeyBytes long and never stored.
+	IntegrityKey []byte
+	// Clock decides about every time; nil is the machine's clock.
+	Clock core.Clock
+	// Limits contain the damage; see core.Limits.
+	Limits core.Limits
+	// Settle is the settle window after an ambiguous send. Zero is
+	// core.MinimumSettle; a negative one is no window, for replays of
+	// recorded cases only.
+	Settle time.Duration
+	// Progress, if not nil, is told how many contracts of how many the
+	// verified scan has passed. It is called from one goroutine at a time.
+	Progress func(done, total int)
+	// FaultPoint, if not nil, is called at every named point around a commit:
+	// "<operation>/before commit" and "<operation>/after commit". Tests stop
+	// the process there.
+	FaultPoint func(name string)
+
+	vfs string // another SQLite file layer, for tests
+}
+
+// readerCount is how many connections read beside the one that writes.
+const readerCount = 3
+
+// Store is an open store. Its methods may be called concurrently; changes
+// are made one at a time. It implements core.Store.
+type Store struct {
+	path       string
+	storeID    string
+	key        []byte
+	clock      core.Clock
+	limits     core.Limits
+	settle     time.Duration
+	faultPoint func(string)
+
+	writer  *sql.DB // one connection, immediate transactions
+	readers *sql.DB
+	// closedReason is why nothing may be changed through this handle, or nil.
+	closedReason error
+	// own says that our tables are in the file; without them it is open for
+	// reading alone.
+	own bool
+
+	flaws      flaws
+	anchor     anchorState
+	verifiedAt time.Time
+}
+
+var _ core.Store = (*Store)(nil)
+
+func newStore(o Options) *Store {
+	s := &Store{path: o.Path, storeID: o.StoreID, key: append([]byte(nil), o.IntegrityKey...),
+		clock: o.Clock, limits: o.Limits, settle: o.Settle, faultPoint: o.FaultPoint, own: true}
+	if s.clock == nil {
+		s.clock = core.SystemClock{}
+	}
+	if o.Settle == 0 {
+		s.settle = core.MinimumSettle
+	}
+	return s
+}
+
+func (s *Store) newMACs() *macs { return newMACs(s.storeID, s.key) }
+
+func (o Options) check() error {
+	switch {
+	case len(o.IntegrityKey) < MinKeyBytes:
+		return fmt.Errorf("%w: the integrity key is shorter than %d bytes", ErrOptions, MinKeyBytes)
+	case !core.ValidIdentifier(o.StoreID):
+		return fmt.Errorf("%w: the store id is not an identifier", ErrOptions)
+	}
+	return nil
+}
+
+// Create makes a new, empty store: the directory if it is missing, the file,
+// and its tables. What exists is never touched (ErrExists).
+func Create(ctx context.Context, o Options) (*Store, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if exists, _, err := checkPath(o.Path); err != nil {
+		return nil, err
+	} else if exists {
+		return nil, ErrExists
+	}
+	if err := makeFile(o.Path); err != nil {
+		return nil, err
+	}
+	return Open(ctx, o)
+}
+
+// Open verifies a store completely and opens it. It looks before it touches:
+// a store that is refused (ErrRefused with a Refusal) is byte-identical
+// afterwards. An empty file becomes a new store; a missing one is ErrMissing.
+// Stores of schema 6 and 7 are migrated after they were verified.
+//
+// Records with a flaw of their own are quarantined (Quarantined) and the rest
+// can be used. Only where the reference wrote the file and our own tables are
+// not in it yet, a flaw leaves the store open for reading alone: they are
+// added after a verification without a flaw, and only then.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	exists, size, err := checkPath(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !exists {
+		return nil, ErrMissing
+	}
+	s := newStore(o)
+	if err := s.prepare(ctx, o, size); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.verifiedAt = core.Instant(s.clock.Now())
+	return s, nil
+}
+
+// connect opens the connections of a store whose file was found good.
+func (s *Store) connect(ctx context.Context, vfs string) error {
+	s.writer = connect(dsn(s.path, vfs, writerOptions()), 1)
+	if err := s.writer.PingContext(ctx); err != nil {
+		return classify(err)
+	}
+	s.readers = connect(dsn(s.path, vfs, readerOptions()), readerCount)
+	return classify(s.readers.PingContext(ctx))
+}
+
+// connectReader opens a store for reading alone.
+func (s *Store) connectReader(ctx context.Context, vfs string, why error) error {
+	s.closedReason, s.own = why, false
+	s.readers = connect(dsn(s.path, vfs, readerOptions()), readerCount)
+	return classify(s.readers.PingContext(ctx))
+}
+
+func connect(name string, most int) *sql.DB {
+	db, err := sql.Open("sqlite", name)
+	if err != nil { // only an unregistered driver; the import registers it
+		return nil
+	}
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	db.SetConnMaxIdleTime(0)
+	return db
+}
+
+// busyTimeout is how long a connection waits for another program's lock.
+const busyTimeout = "busy_timeout(5000)"
+
+// writerOptions: docs/decisions/0004-durability.md says why WAL with FULL.
+func writerOptions() url.Values {
+	return url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"},
+		"_pragma": {busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+			"trusted_schema(0)", "cell_size_check(1)", "temp_store(MEMORY)"}}
+}
+
+func readerOptions() url.Values {
+	return url.Values{"mode": {"ro"}, "_dqs": {"0"}, "_pragma": {busyTimeout, "query_only(1)",
+		"trusted_schema(0)", "cell_size_check(1)", "temp_store(MEMORY)"}}
+}
+
+// dsn names a database file with its options: options in the name reach
+// every pooled connection.
+func dsn(path, vfs string, options url.Values) string {
+	if vfs != "" {
+		options.Set("vfs", vfs)
+	}
+	slashed := filepath.ToSlash(path)
+	if runtime.GOOS == "windows" {
+		slashed = "/" + slashed
+	}
+	return (&url.URL{Scheme: "file", Path: slashed, RawQuery: options.Encode()}).String()
+}
+
+// Close writes the log back into the database file and closes it. Where no
+// other program has it open, the file is left in rollback-journal mode, as
+// the reference writes it.
+func (s *Store) Close() error {
+	var err error
+	if s.readers != nil {
+		err = s.readers.Close()
+	}
+	if s.writer != nil {
+		s.leaveWAL()
+		if closeErr := s.writer.Close(); err == nil {
+			err = closeErr
+		}
+		if syncErr := syncDir(filepath.Dir(s.path)); err == nil {
+			err = syncErr
+		}
+	}
+	clear(s.key)
+	s.readers, s.writer = nil, nil
+	return classify(err)
+}
+
+// leaveWAL is best effort: another program that has the store open keeps it
+// in WAL mode, and the last one to close changes it back.
+func (s *Store) leaveWAL() {
+	ctx := context.Background()
+	for _, statement := range []string{"PRAGMA busy_timeout = 0", "PRAGMA wal_checkpoint(TRUNCATE)",
+		"PRAGMA journal_mode = DELETE"} {
+		var ignored any
+		rows, err := s.writer.QueryContext(ctx, statement)
+		if err != nil {
+			return
+		}
+		for rows.Next() {
+			rows.Scan(&ignored)
+		}
+		rows.Close()
+	}
+}
