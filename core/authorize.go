@@ -3,30 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
-	"time"
 )
-
-// InboxFile is one authorization artifact waiting in the fixed inbox. The
-// inbox never deletes; what a file belongs to is shown instead (lesson 18).
-type InboxFile struct {
-	Name          string
-	Authorization Authorization
-	Problem       string // why it cannot be read, or ""
-	ReceivedAt    time.Time
-}
-
-// Inbox is the fixed place where off-host artifacts arrive.
-type Inbox interface {
-	Waiting(ctx context.Context) ([]InboxFile, error)
-}
-
-// Inbox lists the waiting artifacts.
-func (e *Engine) Inbox(ctx context.Context) ([]InboxFile, error) {
-	if e.p.Inbox == nil {
-		return nil, fmt.Errorf("%w: no inbox is configured", ErrVerifierMissing)
-	}
-	return e.p.Inbox.Waiting(ctx)
-}
 
 // Authorize is gate one on the spot: an enrolled operator issues the one-shot
 // authorization with a passphrase, where the policy allows it. Everything

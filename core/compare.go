@@ -79,7 +79,7 @@ func (cmp *Comparison) fill(opened Opened, o Observation) error {
 	if err != nil {
 		return fmt.Errorf("fingerprint of the reading: %w", err)
 	}
-	cmp.Fingerprint = fingerprint.String()
+	cmp.Fingerprint, cmp.found = fingerprint.String(), o.Projection
 	cmp.Locator, cmp.SameLocator = o.Locator, o.Locator == c.LifecycleLocator
 	cmp.NowSnapshot = fingerprint == c.TargetFingerprint
 	cmp.NowIntended = opened.Capability.Applied(opened.Request, opened.Snapshot, o)

@@ -3,8 +3,6 @@ package core
 import (
 	"context"
 	"fmt"
-
-	"countersign/canon"
 )
 
 // Reconcile records an operator's conclusion about a contract in
@@ -20,8 +18,8 @@ func (e *Engine) Reconcile(ctx context.Context, contractID string, o Outcome, se
 	if err != nil {
 		return err
 	}
-	if now.StateVersion != seen.StateVersion || now.Fingerprint != seen.Fingerprint || now.Problem != seen.Problem {
-		return fmt.Errorf("%w since you looked: read again", ErrDrift)
+	if err := now.sameAs(seen); err != nil {
+		return err
 	}
 	if err := now.allows(o); err != nil {
 		return err
@@ -46,6 +44,14 @@ func (e *Engine) Reconcile(ctx context.Context, contractID string, o Outcome, se
 	return err
 }
 
+// sameAs refuses a conclusion about something else than what the operator saw.
+func (cmp Comparison) sameAs(seen Comparison) error {
+	if cmp.StateVersion != seen.StateVersion || cmp.Fingerprint != seen.Fingerprint || cmp.Problem != seen.Problem {
+		return fmt.Errorf("%w since you looked: read again", ErrDrift)
+	}
+	return nil
+}
+
 func (cmp Comparison) allows(o Outcome) error {
 	for _, offer := range cmp.Offers {
 		if offer.Outcome != o {
@@ -68,22 +74,12 @@ func (e *Engine) evidence(ctx context.Context, contractID string, o Outcome, now
 	if err != nil {
 		return ReconciliationEvidence{}, err
 	}
-	ev := ReconciliationEvidence{
-		AuthorityID: authority.ID(), Algorithm: authority.Algorithm(ProofReconciliation),
-		ContractID: c.ID, OperationID: c.OperationID, ObservedStateVersion: now.StateVersion,
-		Outcome: o, IssuedAt: e.p.Clock.Now(),
+	ev, err := now.evidence(o)
+	if err != nil {
+		return ReconciliationEvidence{}, err
 	}
-	if o == ConfirmedApplied {
-		fingerprint, err := canon.ParseDigest(now.Fingerprint)
-		if err != nil {
-			return ReconciliationEvidence{}, err
-		}
-		ev.VerifiedTargetFingerprint = &fingerprint
-	}
-	if o == ConfirmedApplied || o == ConfirmedRollbackApplied {
-		locator := now.Locator
-		ev.VerifiedLifecycleLocator = &locator
-	}
+	ev.AuthorityID, ev.Algorithm = authority.ID(), authority.Algorithm(ProofReconciliation)
+	ev.OperationID, ev.IssuedAt = c.OperationID, e.p.Clock.Now()
 	payload, err := ev.SigningPayload()
 	if err != nil {
 		return ReconciliationEvidence{}, err

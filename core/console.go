@@ -202,6 +202,8 @@ type Comparison struct {
 	Offers       []OutcomeOffer
 	SettleUntil  time.Time
 	SettleWindow time.Duration
+
+	found Object // NOW as it was read, nil when the target was not found
 }
 
 // StartReport says what a start found and did.

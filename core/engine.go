@@ -10,7 +10,7 @@ import (
 )
 
 // Ports is everything the engine needs from outside; main wires them. A nil
-// Verifier, Inbox or Loader closes what needs it, and says so.
+// Verifier, Inbox, RequestWriter or Loader closes what needs it, and says so.
 type Ports struct {
 	Store        Store
 	Reader       Reader
@@ -21,6 +21,7 @@ type Ports struct {
 	Operators    Operators
 	OffHost      Verifier // pinned public keys of off-host authorities
 	Inbox        Inbox
+	Requests     RequestWriter // writes requests for off-host authorities
 	Lock         Lock
 	Clock        Clock
 	Random       io.Reader

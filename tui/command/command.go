@@ -28,10 +28,8 @@ type Wiring interface {
 	Init(ctx context.Context, o InitOptions) error
 	Doctor(ctx context.Context, c Config, out io.Writer) error
 	Sim(ctx context.Context, o SimOptions) error
-	Sign(ctx context.Context, o SignOptions) error
 	Verify(ctx context.Context, o VerifyOptions) error
 	Export(ctx context.Context, c Config, out io.Writer) error
-	Backup(ctx context.Context, c Config, destination string, out io.Writer) error
 }
 
 // ConsoleOptions are the flags of the full-screen program.
@@ -71,24 +69,12 @@ type InitOptions struct {
 	Out     io.Writer
 }
 
-// SignOptions are the flags of `sign`.
-type SignOptions struct {
-	Request    string // file to sign; "" with NewKey
-	Out        string
-	Authority  string
-	Keyring    string
-	NewKey     bool
-	Passphrase []byte
-	Approve    func(rendered string) (bool, error)
-	Printer    io.Writer
-}
-
 // VerifyOptions are the flags of `verify`.
 type VerifyOptions struct {
 	Config   Config
 	Path     string // "" is the configured store
 	JSON     bool
-	Progress bool
+	Progress func(done, total int) // nil: show none
 	Out      io.Writer
 }
 
@@ -187,7 +173,7 @@ func newRoot(w Wiring, stdin io.Reader, stdout io.Writer) *cobra.Command {
 	root.Flags().StringVar(&o.Operator, "operator", "", "your enrolled name, offered in forms")
 	root.Flags().BoolVar(&o.ASCII, "ascii", false, "draw with ASCII only")
 	root.Flags().BoolVar(&o.NoColor, "no-color", os.Getenv("NO_COLOR") != "", "draw without colour")
-	root.AddCommand(b.demo(), b.demoChild(), b.init(), b.doctor(), b.sim(), b.sign(), b.verify(), b.export(), b.backup())
+	root.AddCommand(b.demo(), b.demoChild(), b.init(), b.doctor(), b.sim(), b.verify(), b.export())
 	return root
 }
 

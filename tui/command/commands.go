@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -132,49 +131,6 @@ func (b *builder) sim() *cobra.Command {
 	return cmd
 }
 
-func (b *builder) sign() *cobra.Command {
-	o := SignOptions{}
-	var passFile string
-	cmd := &cobra.Command{
-		Use:   "sign [REQUEST]",
-		Short: "Sign an authorization, confirmation or conclusion off-host, after showing it in full",
-		Args:  usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && !o.NewKey {
-				return fmt.Errorf("%w: a request file is needed, or --new-key", errUsage)
-			}
-			if len(args) == 1 {
-				o.Request = args[0]
-			}
-			ask := func() ([]byte, error) { return askSecret("Passphrase of " + o.Authority + ": ") }
-			if o.NewKey {
-				ask = func() ([]byte, error) { return askNewSecret("Passphrase of " + o.Authority) }
-			}
-			var err error
-			if o.Passphrase, err = secretFrom(passFile, b.in, ask); err != nil {
-				return err
-			}
-			o.Printer, o.Approve = b.out, approveText
-			return b.w.Sign(cmd.Context(), o)
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.Authority, "authority", "", "name of the signing authority")
-	f.StringVar(&o.Keyring, "keyring", "os", `"os", or "file:DIR" with an absolute folder`)
-	f.StringVar(&o.Out, "out", "", "where to write the evidence; default: beside the request, with .signed")
-	f.BoolVar(&o.NewKey, "new-key", false, "create the authority's key and print its public half")
-	f.StringVar(&passFile, "passphrase-file", "", "file with the passphrase; - is standard input")
-	if err := cmd.MarkFlagRequired("authority"); err != nil {
-		cmd.RunE = func(*cobra.Command, []string) error { return err }
-	}
-	return cmd
-}
-
-func approveText(rendered string) (bool, error) {
-	answer, err := askLine(rendered + "\nType yes to sign exactly this: ")
-	return answer == "yes", err
-}
-
 func (b *builder) verify() *cobra.Command {
 	o := VerifyOptions{}
 	cmd := &cobra.Command{
@@ -187,7 +143,9 @@ func (b *builder) verify() *cobra.Command {
 				return err
 			}
 			o.Config, o.Out = c, b.out
-			o.Progress = !o.JSON && term.IsTerminal(int(os.Stderr.Fd()))
+			if !o.JSON && term.IsTerminal(int(os.Stderr.Fd())) {
+				o.Progress = progressBar(os.Stderr)
+			}
 			if len(args) == 1 {
 				if o.Path, err = filepath.Abs(args[0]); err != nil {
 					return err
@@ -211,25 +169,6 @@ func (b *builder) export() *cobra.Command {
 				return err
 			}
 			return b.w.Export(cmd.Context(), c, b.out)
-		},
-	}
-}
-
-func (b *builder) backup() *cobra.Command {
-	return &cobra.Command{
-		Use:   "backup DESTINATION",
-		Short: "Make a consistent, verified copy of the store while the console may be running",
-		Args:  usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.config()
-			if err != nil {
-				return err
-			}
-			destination, err := filepath.Abs(args[0])
-			if err != nil {
-				return errors.Join(errUsage, err)
-			}
-			return b.w.Backup(cmd.Context(), c, destination, b.out)
 		},
 	}
 }

@@ -85,6 +85,12 @@ func (b *lab) between(ctx context.Context, do func() error) (core.StartReport, e
 	return b.reopen(ctx)
 }
 
+// Reopen starts a new engine over the same store.
+func (b *lab) Reopen(ctx context.Context) error {
+	_, err := b.between(ctx, func() error { return nil })
+	return err
+}
+
 // Elapse moves the clock.
 func (b *lab) Elapse(d time.Duration) { b.Parts.Shift(d) }
 

@@ -120,6 +120,6 @@ func seedAmbiguous(t *told) error {
 }
 
 func seedPrepared(t *told) error {
-	_, err := t.prepared("office_nets", "Office networks, both floors")
+	_, err := t.prepared("office_hosts", "Office hosts, both floors")
 	return err
 }

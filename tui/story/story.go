@@ -41,6 +41,8 @@ type Bench interface {
 	FlipRecordByte(ctx context.Context, contractID string) (core.StartReport, error)
 	// Elapse moves the clock.
 	Elapse(d time.Duration)
+	// Reopen ends the engine and starts another over the same store.
+	Reopen(ctx context.Context) error
 	Close() error
 }
 
@@ -84,9 +86,9 @@ func play(ctx context.Context, s Scene, make func(context.Context) (Bench, error
 	defer bench.Close()
 	t := &told{Bench: bench, ctx: ctx, scene: s.Name, tell: tell}
 	if err := s.play(t); err != nil {
-		return joinTold(t.say("failed", "", "did not end as it must: "+err.Error()), err)
+		return joinTold(t.say("failed", t.last, "did not end as it must: "+err.Error()), err)
 	}
-	return t.say("end", "", s.Ends)
+	return t.say("end", t.last, s.Ends)
 }
 
 func joinTold(telling, err error) error {
@@ -134,6 +136,6 @@ func (p *TextTeller) End(ok bool, scenes int) error {
 	if !ok {
 		verdict = "not every scene ended as it must"
 	}
-	_, err := fmt.Fprintf(p.W, "\n%d scenes: %s\n", scenes, verdict)
+	_, err := fmt.Fprintf(p.W, "\n%d scenes, %s\n", scenes, verdict)
 	return err
 }

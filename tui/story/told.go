@@ -14,12 +14,23 @@ type told struct {
 	ctx   context.Context
 	scene string
 	tell  Teller
+	// before is what the appliance had received when the scene proper began.
+	before int
+	// last is the contract that the scene is about.
+	last string
 }
+
+// sends is how many changes the appliance has received in this scene.
+func (t *told) sends() int { return t.Sends() - t.before }
+
+// begin counts sends from here on: what came before only set the scene.
+func (t *told) begin() { t.before = t.Sends() }
 
 // say tells one step with the contract's state as it is on disk now.
 func (t *told) say(step, contractID, detail string) error {
-	s := Step{Scene: t.scene, Step: step, Contract: contractID, Sends: t.Sends(), Detail: detail}
+	s := Step{Scene: t.scene, Step: step, Contract: contractID, Sends: t.sends(), Detail: detail}
 	if contractID != "" {
+		t.last = contractID
 		if d, err := t.Engine().Detail(t.ctx, contractID); err == nil {
 			s.State = d.Contract.State
 		} else if errors.Is(err, core.ErrQuarantined) {
@@ -129,7 +140,7 @@ func (t *told) mustBe(id string, want core.State) error {
 }
 
 func (t *told) mustHaveSent(want int) error {
-	if got := t.Sends(); got != want {
+	if got := t.sends(); got != want {
 		return fmt.Errorf("the appliance received %d changes, not %d", got, want)
 	}
 	return nil

@@ -1,0 +1,259 @@
+package core_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"countersign/core"
+	"countersign/keys"
+	"countersign/pfsense"
+	"countersign/pfsense/sim"
+	"countersign/store"
+)
+
+// rig is one set of real parts for a test: store on disk, file keyring,
+// simulator over HTTPS, and an engine over them.
+type rig struct {
+	t      testing.TB
+	dir    string
+	sim    *sim.Server
+	ring   *keys.FileRing
+	clock  *movedClock
+	opts   rigOptions
+	store  *store.Store
+	lock   core.Lock
+	engine *core.Engine
+	report core.StartReport
+	sender core.Sender
+	reader *pfsense.Reader
+}
+
+type rigOptions struct {
+	limits     *core.Limits
+	settle     time.Duration
+	deadlines  pfsense.Deadlines
+	faultPoint func(string)
+	wrapSender func(core.Sender) core.Sender
+	profile    string
+	simClock   sim.Clock
+	dir        string // an existing folder to open, with url
+	simServer  *sim.Server
+	anchor     func(core.Anchor) core.Anchor
+}
+
+const (
+	rigOperator = "jo"
+	rigPass     = "correct horse"
+	rigAlias    = "trusted_hosts"
+	rigValue    = "Trusted admin hosts (CHG-1042)"
+	rigStoreID  = "rig"
+)
+
+// movedClock is the machine's clock plus what a test moved it.
+type movedClock struct{ offset atomic.Int64 }
+
+func (c *movedClock) Now() time.Time {
+	return core.Instant(time.Now().Add(time.Duration(c.offset.Load())))
+}
+func (c *movedClock) move(d time.Duration) { c.offset.Add(int64(d)) }
+
+var cheap = keys.Cost{Time: 1, MemoryKiB: 64, Threads: 1}
+
+func newRig(t testing.TB, opts rigOptions) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), clock: &movedClock{}, opts: opts}
+	var err error
+	if r.sim, err = sim.New(sim.Options{Profile: opts.profile, Clock: opts.simClock}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.sim.Close)
+	ctx := context.Background()
+	r.ring, err = keys.InitFileRing(ctx, keys.FileRingConfig{Dir: filepath.Join(r.dir, "keyring"), StoreID: rigStoreID, Random: rand.Reader}, nil)
+	r.must(err)
+	storeKeys, err := keys.InitStoreKeys(ctx, r.ring, keys.StoreKeyConfig{Random: rand.Reader})
+	r.must(err)
+	r.must(keys.NewRingAnchor(r.ring).Provision(ctx, 0))
+	s, err := store.Create(ctx, store.Options{Path: r.path(), StoreID: rigStoreID, IntegrityKey: storeKeys.Integrity.Bytes()})
+	r.must(err)
+	commitment, err := r.operators(s).Enrol(ctx, rigOperator, []byte(rigPass))
+	r.must(err)
+	r.must(s.PinOperator(ctx, rigOperator, commitment))
+	r.must(s.Close())
+	r.open()
+	t.Cleanup(r.close)
+	return r
+}
+
+func (r *rig) path() string { return filepath.Join(r.dir, "store", "contracts.sqlite3") }
+
+func (r *rig) operators(s *store.Store) *keys.Operators {
+	return keys.NewOperators(keys.OperatorConfig{Ring: r.ring, StoreID: rigStoreID, Pins: s, Clock: r.clock,
+		Sleep: func(context.Context, time.Duration) error { return nil }, Random: rand.Reader, Cost: cheap})
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// open opens the parts and starts an engine, as a console would.
+func (r *rig) open() {
+	r.t.Helper()
+	ctx := context.Background()
+	k, err := keys.LoadStoreKeys(ctx, r.ring)
+	r.must(err)
+	limits := core.DefaultLimits()
+	if r.opts.limits != nil {
+		limits = *r.opts.limits
+	}
+	r.store, err = store.Open(ctx, store.Options{Path: r.path(), StoreID: rigStoreID, IntegrityKey: k.Integrity.Bytes(),
+		Clock: r.clock, Limits: limits, Settle: r.settle(), FaultPoint: r.opts.faultPoint})
+	r.must(err)
+	r.lock, err = store.NewLock(r.path())
+	r.must(err)
+	sealer, err := keys.NewSealer(k.Artifact, k.ArtifactKeyID, rand.Reader)
+	r.must(err)
+	trust, err := pfsense.PinnedKey(r.sim.Fingerprint())
+	r.must(err)
+	key, err := pfsense.NewAPIKey(r.sim.APIKey())
+	r.must(err)
+	cfg := pfsense.Config{BaseURL: r.sim.URL(), TLS: trust, Key: key, Deadlines: r.opts.deadlines, Clock: r.clock}
+	r.reader, err = pfsense.NewReader(cfg)
+	r.must(err)
+	sender, err := pfsense.NewSender(cfg)
+	r.must(err)
+	r.sender = sender
+	if r.opts.wrapSender != nil {
+		r.sender = r.opts.wrapSender(sender)
+	}
+	loader, err := pfsense.NewLoader(cfg)
+	r.must(err)
+	var anchor core.Anchor = keys.NewRingAnchor(r.ring)
+	if r.opts.anchor != nil {
+		anchor = r.opts.anchor(anchor)
+	}
+	windows := core.DefaultWindows()
+	windows.Settle, windows.SecondLook = r.settle(), time.Millisecond
+	r.engine = core.NewEngine(core.Ports{Store: r.store, Reader: r.reader, Sender: r.sender, Loader: loader, Anchor: anchor,
+		Sealer: sealer, Operators: r.operators(r.store), Lock: r.lock, Clock: r.clock, Random: rand.Reader,
+		Capabilities: pfsense.Capabilities(), Sleep: func(context.Context, time.Duration) {}},
+		core.Settings{Operator: rigOperator, Appliance: "fw1.example.net", Windows: windows, OnTheSpot: true})
+	r.report, err = r.engine.Start(ctx)
+	r.must(err)
+}
+
+func (r *rig) settle() time.Duration {
+	if r.opts.settle > 0 {
+		return r.opts.settle
+	}
+	return core.MinimumSettle
+}
+
+func (r *rig) close() {
+	if r.store == nil {
+		return
+	}
+	r.engine.Wait()
+	r.reader.Close()
+	r.must(r.lock.Release())
+	r.must(r.store.Close())
+	r.store = nil
+}
+
+// restart is a console that ends and another that starts.
+func (r *rig) restart() {
+	r.t.Helper()
+	r.close()
+	r.open()
+}
+
+func pass() []byte { return []byte(rigPass) }
+
+// prepared makes a PREPARED contract for a new description of an alias.
+func (r *rig) prepared(alias, text string) string {
+	r.t.Helper()
+	d, err := r.engine.Prepare(context.Background(), "FIREWALL_ALIAS_DESCRIPTION", core.Object{"alias_name": alias, "description": text}, "")
+	r.must(err)
+	id, err := r.engine.Authorize(context.Background(), d, rigOperator, pass())
+	r.must(err)
+	return id
+}
+
+func (r *rig) confirmed(alias, text string) string {
+	r.t.Helper()
+	id := r.prepared(alias, text)
+	r.must(r.engine.Confirm(context.Background(), id, alias, rigOperator, pass()))
+	return id
+}
+
+// verified carries a change all the way to VERIFIED.
+func (r *rig) verified(alias, text string) string {
+	r.t.Helper()
+	id := r.confirmed(alias, text)
+	r.execute(id)
+	r.mustBe(id, core.Verified)
+	return id
+}
+
+// execute runs an execution to its end.
+func (r *rig) execute(id string) core.Progress {
+	r.t.Helper()
+	return r.run(id, func() error { return r.engine.Execute(context.Background(), id) })
+}
+
+func (r *rig) rollback(id string) core.Progress {
+	r.t.Helper()
+	return r.run(id, func() error { return r.engine.Rollback(context.Background(), id, rigOperator, pass()) })
+}
+
+func (r *rig) run(id string, start func() error) core.Progress {
+	r.t.Helper()
+	progress, stop := r.engine.Subscribe()
+	defer stop()
+	r.must(start())
+	timeout := time.After(30 * time.Second)
+	for {
+		select {
+		case p := <-progress:
+			if p.ContractID == id && p.Done {
+				return p
+			}
+		case <-timeout:
+			r.t.Fatal("the run did not end")
+		}
+	}
+}
+
+func (r *rig) load(id string) core.Contract {
+	r.t.Helper()
+	c, err := r.store.Load(context.Background(), id)
+	r.must(err)
+	return c
+}
+
+func (r *rig) mustBe(id string, want core.State) {
+	r.t.Helper()
+	if got := r.load(id).State; got != want {
+		r.t.Fatalf("the contract is %s, want %s", got, want)
+	}
+}
+
+func (r *rig) sends() int { return r.sim.Wire().Mutations }
+
+func (r *rig) description(alias string) string {
+	entry, _ := r.sim.Alias(alias)
+	return entry.Descr
+}
+
+// writes matches the mutation of an alias description.
+func writes(f sim.Fault) sim.Fault {
+	f.Method, f.Path = http.MethodPatch, "/firewall/alias"
+	return f
+}
