@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -29,7 +30,10 @@ func (e *Engine) ExportAuthorizationRequest(ctx context.Context, d Draft, path s
 	if err != nil {
 		return err
 	}
-	r := e.signingRequest(ProofAuthorization, fresh)
+	r, err := e.signingRequest(ctx, ProofAuthorization, fresh)
+	if err != nil {
+		return err
+	}
 	r.Pending = fresh.Pending
 	r.Authorization = &Authorization{AuthorizationID: id, StepID: PlanStep, PlanDigest: fresh.PlanDigest,
 		ExecutionIntentDigest: fresh.ExecutionIntentDigest, ApplianceDigest: fresh.ApplianceDigest,
@@ -131,27 +135,139 @@ func (e *Engine) requestFor(ctx context.Context, kind ProofKind, c Contract) (Si
 	if err != nil {
 		return SigningRequest{}, err
 	}
-	return e.signingRequest(kind, d), nil
+	return e.signingRequest(ctx, kind, d)
 }
 
-func (e *Engine) signingRequest(kind ProofKind, d Draft) SigningRequest {
-	return SigningRequest{Kind: kind, Operator: e.set.Operator, ExportedAt: e.p.Clock.Now(), Binding: d.Spec.Binding(),
-		Fields: d.Request.Fields, Snapshot: d.Observation.Projection, Locator: d.Observation.Locator}
+// signingRequest adds who asks, when, and which firewall this is.
+func (e *Engine) signingRequest(ctx context.Context, kind ProofKind, d Draft) (SigningRequest, error) {
+	appliance, err := e.p.Reader.Identify(ctx)
+	if err != nil {
+		return SigningRequest{}, err
+	}
+	if digest, err := appliance.Digest(); err != nil || digest != d.ApplianceDigest {
+		return SigningRequest{}, ErrApplianceMismatch
+	}
+	return SigningRequest{Kind: kind, Operator: e.set.Operator, ExportedAt: e.p.Clock.Now(), Appliance: appliance,
+		Binding: d.Spec.Binding(), Fields: d.Request.Fields, Snapshot: d.Observation.Projection,
+		Locator: d.Observation.Locator}, nil
 }
 
-// export adds which firewall this is, and opens the request as the signer
-// will, so that nothing leaves here that would be refused there.
+// export opens the request as the signer will, so that nothing leaves here
+// that would be refused there.
 func (e *Engine) export(ctx context.Context, r SigningRequest, path string) error {
-	var err error
-	if r.Appliance, err = e.p.Reader.Identify(ctx); err != nil {
+	if _, err := r.Open(e.p.Capabilities); err != nil {
 		return err
 	}
-	v, err := r.Open(e.p.Capabilities)
+	return e.p.Requests.WriteRequest(ctx, path, r)
+}
+
+// ConfirmWith is gate two with a confirmation that was signed off-host: a
+// pinned authority proves that it was agreed to, and the operator here still
+// types the target's exact name (seed 003, Confirmation contract).
+func (e *Engine) ConfirmWith(ctx context.Context, contractID, typedTarget string, ev ConfirmationEvidence) error {
+	if err := e.mayAccept(ctx, contractID, ev.ContractID); err != nil {
+		return err
+	}
+	c, err := e.p.Store.Load(ctx, contractID)
 	if err != nil {
 		return err
 	}
-	if r.Authorization == nil && v.Draft.ApplianceDigest != r.Appliance.mustMatch(v) {
-		return ErrApplianceMismatch
+	opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer)
+	if err != nil {
+		return err
 	}
-	return e.p.Requests.WriteRequest(ctx, path, r)
+	if typedTarget != opened.Capability.Label(opened.Identity) {
+		return ErrTypedTarget
+	}
+	if c.ExpiredAt(e.p.Clock.Now()) {
+		return ErrExpired
+	}
+	if err := e.checkIssued(ev.IssuedAt, c.CreatedAt, "the contract was made"); err != nil {
+		return err
+	}
+	_, err = e.p.Store.Confirm(context.WithoutCancel(ctx), c.ID, c.StateVersion, ev, e.p.OffHost)
+	return err
+}
+
+// ReconcileWith records a conclusion that was signed off-host. As in
+// Reconcile, the target is read once more, it must be what the operator has
+// seen, and the reading must support the conclusion; what was signed must be
+// exactly this reading (seed 003, Execution algorithm).
+func (e *Engine) ReconcileWith(ctx context.Context, contractID string, ev ReconciliationEvidence, seen Comparison) error {
+	if err := e.mayAccept(ctx, contractID, ev.ContractID); err != nil {
+		return err
+	}
+	if err := ev.Validate(); err != nil {
+		return err
+	}
+	events, err := e.p.Store.Timeline(ctx, contractID)
+	if err != nil {
+		return err
+	}
+	if err := e.checkIssued(ev.IssuedAt, enteredReconciliation(events), "certainty was lost"); err != nil {
+		return err
+	}
+	now, err := e.Observe(ctx, contractID)
+	if err != nil {
+		return err
+	}
+	if err := now.sameAs(seen); err != nil {
+		return err
+	}
+	if err := now.bound(ev); err != nil {
+		return err
+	}
+	if err := now.allows(ev.Outcome); err != nil {
+		return err
+	}
+	_, err = e.p.Store.Resolve(context.WithoutCancel(ctx), contractID, ev, e.p.OffHost)
+	e.updateHeader(ctx, e.Header().Mode)
+	return err
+}
+
+// mayAccept is what every artifact needs before it is looked at: this console
+// may change things, a verifier is there, an enrolled operator is at the
+// keyboard, and the artifact is about this contract.
+func (e *Engine) mayAccept(ctx context.Context, contractID, signedFor string) error {
+	if err := e.mayChange(); err != nil {
+		return err
+	}
+	if e.p.OffHost == nil {
+		return ErrVerifierMissing
+	}
+	enrolled, err := e.p.Operators.Enrolled(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(enrolled, e.set.Operator) {
+		return ErrUnknownOperator
+	}
+	if signedFor != contractID {
+		return fmt.Errorf("%w: it was signed for another one", ErrBinding)
+	}
+	return nil
+}
+
+// checkIssued refuses evidence from the future, and evidence that is older
+// than what it is about. Neither can become false before the store writes, so
+// it need not be decided there; the reference decides it here too
+// (conformance, confirmation notes).
+func (e *Engine) checkIssued(issued, notBefore time.Time, since string) error {
+	switch {
+	case issued.After(e.p.Clock.Now()):
+		return fmt.Errorf("%w: it was signed in the future; compare the clocks of both machines", ErrBinding)
+	case issued.Before(notBefore):
+		return fmt.Errorf("%w: it was signed before %s", ErrBinding, since)
+	}
+	return nil
+}
+
+// enteredReconciliation is when the chain last entered RECONCILIATION.
+func enteredReconciliation(events []AuditEvent) time.Time {
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Current == Reconciliation && events[i].Previous != Reconciliation {
+			return events[i].RecordedAt
+		}
+	}
+	return time.Time{}
 }
