@@ -1,0 +1,56 @@
+package views
+
+import (
+	"strings"
+
+	"countersign/core"
+)
+
+// changes adds the exact difference, before and after, in plain text. Texts
+// are quoted, so that spaces at their ends are seen.
+func (p *page) changes(list []core.Change) {
+	t := p.theme
+	for _, c := range list {
+		p.pair("change", c.Field)
+		p.side(t.Before, "- ", c.Before)
+		p.side(t.After, "+ ", c.After)
+	}
+}
+
+// side adds one side of a difference; an empty text is said to be one.
+func (p *page) side(style styler, sign, value string) {
+	indent := strings.Repeat(" ", 3+labelWidth+2)
+	room := p.width - len(indent) - len(sign) - 1
+	text := p.theme.Clean(`"` + value + `"`)
+	if value == "" {
+		text = "(empty)"
+	}
+	for i, line := range wrap(text, room) {
+		lead := indent + sign
+		if i > 0 {
+			lead = indent + "  "
+		}
+		p.raw(lead[:len(indent)] + style.Render(lead[len(indent):]+line))
+	}
+}
+
+// related adds linked objects that a change also concerns.
+func (p *page) related(list []core.Change) {
+	for _, c := range list {
+		value := c.Before
+		if c.After != c.Before {
+			value += " -> " + c.After
+		}
+		p.pair("linked", c.Field+": "+value)
+	}
+}
+
+// others says whether other people's changes wait to be loaded; loading would
+// load those too (design section 4, rule 7).
+func (p *page) others(pending []string) {
+	if len(pending) == 0 {
+		p.pair("others", "no unloaded changes by other people")
+		return
+	}
+	p.styled(p.theme.Warn, "others", "loading would also load: "+strings.Join(pending, ", "))
+}

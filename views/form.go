@@ -1,0 +1,207 @@
+package views
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/huh"
+	"github.com/charmbracelet/lipgloss"
+
+	"countersign/core"
+)
+
+// formHead is how many lines the screen shows above the form.
+const formHead = 2
+
+// form asks for a request's fields with huh. What it gives is untrusted: the
+// capability checks every value again. It is no gate, and holds no secret.
+type form struct {
+	theme  *Theme
+	fields []core.Field
+	form   *huh.Form
+	texts  map[string]*string
+	flags  map[string]*bool
+}
+
+// newForm builds a form; typed are values of an earlier one, or nil.
+func newForm(t *Theme, fields []core.Field, typed map[string]any) *form {
+	f := &form{theme: t, fields: fields, texts: map[string]*string{}, flags: map[string]*bool{}}
+	var asked []huh.Field
+	for _, field := range fields {
+		value, ok := typed[field.Name]
+		if !ok {
+			value = field.Current
+		}
+		asked = append(asked, f.field(field, value))
+	}
+	keys := huh.NewDefaultKeyMap()
+	keys.Text.Editor.SetEnabled(false)
+	keys.Quit.SetEnabled(false)
+	f.form = huh.NewForm(huh.NewGroup(asked...)).WithTheme(huhTheme(t)).WithKeyMap(keys).
+		WithShowHelp(false).WithShowErrors(true)
+	return f
+}
+
+func (f *form) field(field core.Field, value any) huh.Field {
+	title, help := f.theme.Clean(field.Label), f.theme.Clean(helpWords(field))
+	if field.Kind == core.BoolField {
+		flag, _ := value.(bool)
+		f.flags[field.Name] = &flag
+		return huh.NewSelect[bool]().Key(field.Name).Title(title).Description(help).
+			Options(huh.NewOption("yes", true), huh.NewOption("no", false)).Value(&flag)
+	}
+	text := textOf(value)
+	f.texts[field.Name] = &text
+	switch field.Kind {
+	case core.ChoiceField:
+		return huh.NewSelect[string]().Key(field.Name).Title(title).Description(help).
+			Options(choicesOf(f.theme, field)...).Height(12).Value(&text)
+	case core.ListField:
+		return huh.NewText().Key(field.Name).Title(title).Description(help).ExternalEditor(false).
+			Lines(8).CharLimit(field.Limit).ShowLineNumbers(false).Value(&text)
+	case core.NumberField:
+		return huh.NewInput().Key(field.Name).Title(title).Description(help).Validate(wholeNumber).Value(&text)
+	}
+	return huh.NewInput().Key(field.Name).Title(title).Description(help).CharLimit(field.Limit).Value(&text)
+}
+
+// helpWords adds what the value is now.
+func helpWords(field core.Field) string {
+	now := textOf(field.Current)
+	if b, ok := field.Current.(bool); ok {
+		now = map[bool]string{true: "yes", false: "no"}[b]
+	}
+	if field.Kind == core.ListField {
+		now = counted(len(splitEntries(now)), "entry line")
+	} else if field.Kind == core.TextField {
+		now = `"` + now + `"`
+	}
+	return strings.TrimSpace(field.Help + "  now: " + now)
+}
+
+func choicesOf(t *Theme, field core.Field) []huh.Option[string] {
+	options := make([]huh.Option[string], len(field.Choices))
+	for i, c := range field.Choices {
+		options[i] = huh.NewOption(t.Clean(c), c)
+	}
+	return options
+}
+
+func wholeNumber(s string) error {
+	if _, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err != nil {
+		return errors.New("this must be a whole number")
+	}
+	return nil
+}
+
+// textOf is a value as it is typed; a list has one entry a line.
+func textOf(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	case []any:
+		lines := make([]string, len(x))
+		for i, e := range x {
+			lines[i] = textOf(e)
+		}
+		return strings.Join(lines, "\n")
+	}
+	return fmt.Sprint(v)
+}
+
+// splitEntries are the lines of a list field that are not blank.
+func splitEntries(text string) []string {
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func (f *form) init() tea.Cmd { return f.form.Init() }
+
+func (f *form) resize(width, height int) {
+	f.form.WithWidth(min(width-4, 100)).WithHeight(max(3, height-formHead))
+}
+
+// update reports whether the form has just been completed.
+func (f *form) update(msg tea.Msg) (done bool, cmd tea.Cmd) {
+	m, cmd := f.form.Update(msg)
+	if next, ok := m.(*huh.Form); ok {
+		f.form = next
+	}
+	return f.form.State == huh.StateCompleted, cmd
+}
+
+func (f *form) view() string {
+	return sanitizeStyled(f.form.View(), f.theme.ASCII)
+}
+
+// typed are the values as they were typed, for a form that follows.
+func (f *form) typed() map[string]any {
+	out := map[string]any{}
+	for name, text := range f.texts {
+		out[name] = *text
+	}
+	for name, flag := range f.flags {
+		out[name] = *flag
+	}
+	return out
+}
+
+// values are the members of a request.
+func (f *form) values() core.Object {
+	out := core.Object{}
+	for _, field := range f.fields {
+		out[field.Name] = f.value(field)
+	}
+	return out
+}
+
+func (f *form) value(field core.Field) any {
+	switch field.Kind {
+	case core.BoolField:
+		return *f.flags[field.Name]
+	case core.NumberField:
+		n, _ := strconv.ParseInt(strings.TrimSpace(*f.texts[field.Name]), 10, 64)
+		return n
+	case core.ListField:
+		entries := splitEntries(*f.texts[field.Name])
+		list := make([]any, len(entries))
+		for i, e := range entries {
+			list[i] = e
+		}
+		return list
+	}
+	return *f.texts[field.Name]
+}
+
+// huhTheme is our theme in huh's words.
+func huhTheme(t *Theme) *huh.Theme {
+	h := huh.ThemeBase()
+	border := lipgloss.Border{Left: t.Marks.Cursor}
+	none := lipgloss.Border{Left: " "}
+	field := huh.FieldStyles{
+		Base:           t.renderer.NewStyle().PaddingLeft(1).BorderStyle(border).BorderLeft(true),
+		Title:          t.Strong,
+		Description:    t.Dim,
+		ErrorIndicator: t.Warn.SetString(" !"),
+		ErrorMessage:   t.Warn,
+		SelectSelector: t.Key.SetString("> "),
+		Option:         t.Text, SelectedOption: t.Strong, UnselectedOption: t.Text,
+		TextInput: huh.TextInputStyles{Cursor: t.Text, CursorText: t.Text, Placeholder: t.Dim, Prompt: t.Key, Text: t.Text},
+	}
+	h.Focused = field
+	h.Blurred = field
+	h.Blurred.Base = t.renderer.NewStyle().PaddingLeft(1).BorderStyle(none).BorderLeft(true)
+	h.FieldSeparator = t.renderer.NewStyle().SetString("\n\n")
+	h.Form.Base, h.Group.Base, h.Group.Title, h.Group.Description = t.renderer.NewStyle(), t.renderer.NewStyle(), t.Strong, t.Dim
+	return h
+}

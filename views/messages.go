@@ -1,0 +1,133 @@
+package views
+
+import (
+	"fmt"
+	"time"
+
+	"countersign/core"
+)
+
+// The messages below are what happened. The router gives every one of them to
+// every open screen; a screen looks for its own by list, endpoint or id. Err
+// is a refusal; the other fields are then empty.
+type (
+	// Ticked: a second has passed, or less while a run is watched.
+	Ticked struct{ Now time.Time }
+	// HeaderRead: the header was refreshed.
+	HeaderRead struct {
+		Header core.Header
+		Err    error
+	}
+	// OperatorsRead: the enrolled operators are known.
+	OperatorsRead struct {
+		Operators []string
+		Err       error
+	}
+	// PageRead: a page of a list arrived.
+	PageRead struct {
+		List  core.ListName
+		After string
+		Page  core.Page
+		Err   error
+	}
+	// DetailRead: a contract was read.
+	DetailRead struct {
+		ID     string
+		Detail core.Detail
+		Err    error
+	}
+	// TargetsRead: a capability's targets were read from the firewall.
+	TargetsRead struct {
+		Endpoint string
+		Targets  []core.Target
+		Err      error
+	}
+	// FormRead: what to fill in for a target is known.
+	FormRead struct {
+		Endpoint string
+		Fields   []core.Field
+		Err      error
+	}
+	// DraftPrepared: the change was prepared; nothing was created.
+	DraftPrepared struct {
+		Draft core.Draft
+		Err   error
+	}
+	// Authorized: gate one was passed; the contract is PREPARED.
+	Authorized struct {
+		ID  string
+		Err error
+	}
+	// ReviewRead: what gate two shows was read afresh.
+	ReviewRead struct {
+		ID     string
+		Review core.Review
+		Err    error
+	}
+	// Confirmed: gate two was passed, or refused.
+	Confirmed struct {
+		ID  string
+		Err error
+	}
+	// RunStarted: a run was started, or refused.
+	RunStarted struct {
+		ID  string
+		Err error
+	}
+	// Progressed: a run is further.
+	Progressed struct{ Progress core.Progress }
+	// ComparisonRead: snapshot, intended and now were compared.
+	ComparisonRead struct {
+		ID         string
+		Comparison core.Comparison
+		Err        error
+	}
+	// Concluded: a conclusion was recorded, or refused.
+	Concluded struct {
+		ID      string
+		Outcome core.Outcome
+		Err     error
+	}
+	// Declined: a contract was declined, or that was refused.
+	Declined struct {
+		ID  string
+		Err error
+	}
+	// InboxRead: the waiting artifacts were listed.
+	InboxRead struct {
+		Files []core.InboxFile
+		Err   error
+	}
+	// HealthRead: the store's and the appliance's health were read.
+	HealthRead struct {
+		Store  core.StoreHealth
+		Status core.ApplianceStatus
+		Err    error
+	}
+)
+
+// Notice is what the two lines above the footer say: what happened or what is
+// wrong, and what to do.
+type Notice struct {
+	Text, Way string
+	Refusal   bool
+}
+
+// Refused is the notice of a refusal.
+func Refused(err error) Notice {
+	text, way := Explain(err)
+	return Notice{Text: text, Way: way, Refusal: true}
+}
+
+// ClosedKey is the notice of a key that does not work now.
+func ClosedKey(b Binding, reason string) Notice {
+	return Notice{Text: b.Shown + " " + b.Word + ": not now, " + reason, Refusal: true}
+}
+
+// Told is a notice that is no refusal.
+func Told(text string) Notice { return Notice{Text: text} }
+
+// Copied is the notice after something was put on the clipboard.
+func Copied(what string) Notice {
+	return Told(fmt.Sprintf(sayClipboard, what) + "; y again copies the next")
+}

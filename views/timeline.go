@@ -1,0 +1,125 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+
+	"countersign/core"
+)
+
+// timeline adds a contract's verified chain, oldest first, with what our own
+// notes add to it, and what is known about loading.
+func (p *page) timeline(f *Frame, events []core.AuditEvent, loads []core.LoadRecord) {
+	p.heading(historyHeading(len(events)))
+	for i, e := range events {
+		p.event(f, events, i)
+		p.note(f, e.Note)
+	}
+	for _, l := range loads {
+		p.load(f, l)
+	}
+}
+
+func historyHeading(n int) string {
+	switch n {
+	case 0:
+		return "History is empty"
+	case 1:
+		return "History, 1 event, verified"
+	}
+	return fmt.Sprintf("History, %d events, every one verified", n)
+}
+
+func (p *page) event(f *Frame, events []core.AuditEvent, i int) {
+	t, e := p.theme, events[i]
+	since := ""
+	if i > 0 {
+		since = gap(e.RecordedAt.Sub(events[i-1].RecordedAt))
+	}
+	by := ""
+	if e.Note != nil && e.Note.Actor != "" {
+		by = "by " + e.Note.Actor
+	}
+	at := e.RecordedAt.In(f.zone()).Format("15:04:05.000")
+	p.raw("   " + t.Dim.Render(at+"  ") + t.fit(t.Clean(eventWords(e.Type)), 12) +
+		t.StateStyle(e.Current).Render(t.fit(t.StateMark(e.Current)+" "+StateWord(e.Current), 18)) +
+		t.fit(t.Clean(by), 12) + t.Good.Render("MAC ok") + t.Dim.Render("  "+since))
+}
+
+// note adds what one event's note says, on a line of its own.
+func (p *page) note(f *Frame, n *core.Note) {
+	if n == nil {
+		return
+	}
+	var facts []string
+	add := func(s string) {
+		if s != "" {
+			facts = append(facts, s)
+		}
+	}
+	if n.Failure != core.FailureNone {
+		add(FailureWords(n.Failure))
+	}
+	if n.Outcome != "" {
+		add("concluded: " + outcomeWords(n.Outcome))
+	}
+	if n.Boundary != "" {
+		add("boundary: " + boundaryWords(n.Boundary))
+	}
+	if n.Status != 0 {
+		add(strings.TrimSpace(fmt.Sprintf("answer %d %s", n.Status, n.Response)))
+	}
+	if n.LastByteAt != nil {
+		add("last byte sent " + n.LastByteAt.In(f.zone()).Format("15:04:05"))
+	}
+	if n.Neighbours > 0 {
+		add(counted(n.Neighbours, "other object") + " changed meanwhile")
+	}
+	if n.Evidence != "" {
+		add("evidence " + p.theme.shortHex(n.Evidence))
+	}
+	if len(facts) > 0 {
+		p.text(p.theme.Dim, 17, strings.Join(facts, " "+p.theme.Marks.Dot+" "))
+	}
+}
+
+func (p *page) load(f *Frame, l core.LoadRecord) {
+	t := p.theme
+	at := l.At.In(f.zone()).Format("15:04:05.000")
+	by := ""
+	if l.Actor != "" {
+		by = "  by " + l.Actor
+	}
+	p.raw("   " + t.Dim.Render(at+"  ") + t.fit("load", 12) + t.Clean(loadEventWords(l.Claim)+by))
+}
+
+// eventWords names an event.
+func eventWords(t core.EventType) string {
+	switch t {
+	case core.EventCreated:
+		return "created"
+	case core.EventTransition:
+		return "moved to"
+	case core.EventConfirmed:
+		return "confirmed"
+	case core.EventRotated:
+		return "rotated"
+	case core.EventResolved:
+		return "concluded"
+	}
+	return string(t)
+}
+
+func loadEventWords(l core.LoadClaim) string {
+	switch l {
+	case core.LoadAsked:
+		return "asked to load"
+	case core.LoadClaimed:
+		return "the firewall says loaded"
+	case core.LoadRefused:
+		return "loading was refused"
+	case core.LoadUnknown:
+		return "no clear answer about loading"
+	}
+	return string(l)
+}

@@ -1,0 +1,82 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"countersign/core"
+)
+
+// advice is what one class of refusal says: what is wrong, and what to do.
+type advice struct {
+	class      error
+	wrong, way string
+}
+
+// advices go from the special to the general: the first class that an error
+// wraps decides.
+func advices() []advice {
+	return []advice{
+		{core.ErrWrongPassphrase, "wrong passphrase: refused, nothing has changed", "type it again; failed attempts are counted, delayed and recorded"},
+		{core.ErrUnknownOperator, "no such operator is enrolled: refused, nothing has changed", "enrol with `countersign init`, or ask an enrolled operator"},
+		{core.ErrTypedTarget, "the name typed is not the target's: refused, nothing has changed", "compare it with the target above and type it exactly"},
+		{core.ErrSpent, "this authorization was already used for an earlier attempt", "a fresh attempt needs a fresh authorization"},
+		{core.ErrBlocked, "an earlier contract for this very change is not resolved yet; nothing was spent", "open it in Active or Needs you and bring it to an end first"},
+		{core.ErrSettling, "an ambiguous send to this firewall may still be writing", "wait until the countdown in the header is over, then read again"},
+		{core.ErrExpired, "the window is over: refused, nothing has changed", "an expired contract still blocks this change; releasing it is the owner's decision"},
+		{core.ErrUnconfirmed, "the contract is not confirmed: nothing was sent", "confirm it first"},
+		{core.ErrVerifierMissing, "no verifier is configured, so nothing can be accepted", "ask the owner to configure an authority; closed stays closed"},
+		{core.ErrVerifierFailed, "the verifier itself failed, so nothing was accepted", "closed stays closed; see `countersign doctor`"},
+		{core.ErrProof, "the proof was refused: it is not one of a known, active authority", "have it signed again by an enrolled authority"},
+		{core.ErrOutcome, "this conclusion is not possible here: nothing was recorded", "read again, and choose one that the reading supports"},
+		{core.ErrLimit, "a limit refuses this; nothing was spent and nothing was sent", "bring the contracts that are under way to an end first"},
+		{core.ErrRolledBackStore, "this database is older than its anchor: nothing is sent from it", "reading works; restore the newest copy, or ask the owner"},
+		{core.ErrAnchor, "the anchor is not available: nothing is sent without it", "unlock the keyring, then probe again with ^r"},
+		{core.ErrObserver, "this console only observes", "it takes over when the other console ends"},
+		{core.ErrReadOnlyAppliance, "the firewall's REST API is in read-only mode: nothing was sent", "only the firewall's own pages can switch that off"},
+		{core.ErrApplianceMismatch, "this is another firewall than the contract's: nothing was sent", "start the console with the configuration of that firewall"},
+		{core.ErrTargetMissing, "the target does not exist on the firewall", "it may have been renamed or deleted; look on the firewall"},
+		{core.ErrTargetDuplicate, "more than one object on the firewall has this identity", "make it unique on the firewall, then read again"},
+		{core.ErrTargetUnsupported, "the target cannot be changed safely", "change it on the firewall's own pages"},
+		{core.ErrDrift, "the target has changed on the firewall", "read again; a new draft starts from what is there now"},
+		{core.ErrNoChange, "the target already has this value", "there is nothing to do"},
+		{core.ErrRequest, "the request is not valid", "go back and correct it; nothing was created"},
+		{core.ErrPolicy, "not allowed by this build's policy", ""},
+		{core.ErrStoreUncertain, "sent, but the result could not be written down yet", "nothing is sent again; the next start reconciles it"},
+		{core.ErrBusy, "this contract is being worked on right now", "wait until that has ended"},
+		{core.ErrQuarantined, "this record is quarantined: nothing acts on it", "see `countersign verify`; the record is not repaired"},
+		{core.ErrNotFound, "there is no such contract", "go back and read the list again"},
+		{core.ErrAppliance, "the firewall could not be read", "check the connection, the certificate and the API key; then read again"},
+		{core.ErrBinding, "this does not belong to the contract: refused", "read again and start over"},
+		{core.ErrIllegalTransition, "the contract's state does not allow this", "read it again; somebody may have been faster"},
+		{core.ErrConflict, "the contract has changed meanwhile: refused, nothing has changed", "read it again and look at its state"},
+		{core.ErrInvalid, "a value does not have the form it must have", "go back and correct it"},
+		{context.Canceled, "given up before it was finished", "read again"},
+		{context.DeadlineExceeded, "no answer came in time", "read again"},
+	}
+}
+
+// Explain says a refusal in one line, and the way on in a second, or "". An
+// error of core carries no secret; what it adds behind its class is kept,
+// because it is what a person needs to correct the matter.
+func Explain(err error) (wrong, way string) {
+	if err == nil {
+		return "", ""
+	}
+	for _, a := range advices() {
+		if errors.Is(err, a.class) {
+			return a.wrong + tail(err, a.class), a.way
+		}
+	}
+	return "refused: " + err.Error(), ""
+}
+
+// tail is what an error says behind its class: ": 1024 characters at most".
+func tail(err, class error) string {
+	_, rest, ok := strings.Cut(err.Error(), class.Error())
+	if !ok || strings.TrimLeft(rest, ": ") == "" {
+		return ""
+	}
+	return ": " + strings.TrimLeft(rest, ": ")
+}
