@@ -21,15 +21,13 @@ func (s *session) checkLogin() *apiError {
 	if len(methods) == 0 {
 		methods = splitList(s.settings().text("auth_methods"))
 	}
-	allowed := tagSet(strings.Join(methods, " "))
-	for _, try := range []struct {
-		name  string
-		check func() (user string, present bool)
-	}{{"BasicAuth", s.basicAuth}, {"JWTAuth", s.jwtAuth}, {"KeyAuth", s.keyAuth}} {
-		if !allowed[try.name] {
-			continue
+	checks := map[string]func() (user string, present bool){"BasicAuth": s.basicAuth, "JWTAuth": s.jwtAuth, "KeyAuth": s.keyAuth}
+	for _, name := range methods {
+		check, known := checks[name]
+		if !known {
+			return fail("AUTH_CLASS_DOES_NOT_EXIST", "Auth class `%s` does not exist.", name)
 		}
-		user, present := try.check()
+		user, present := check()
 		if !present {
 			continue
 		}
@@ -37,7 +35,7 @@ func (s *session) checkLogin() *apiError {
 			return nil
 		}
 		e := loginFailed()
-		e.basic = try.name == "BasicAuth"
+		e.basic = name == "BasicAuth"
 		return e
 	}
 	return loginFailed()
@@ -67,8 +65,8 @@ func (s *session) basicAuth() (string, bool) {
 }
 
 func (s *session) jwtAuth() (string, bool) {
-	token, ok := strings.CutPrefix(s.req.header.Get("Authorization"), "Bearer ")
-	if !ok {
+	kind, token, _ := strings.Cut(s.req.header.Get("Authorization"), " ")
+	if lower(kind) != "bearer" || token == "" {
 		return "", false
 	}
 	return s.srv.state.tokenUser(token), true

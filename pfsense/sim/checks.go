@@ -124,8 +124,10 @@ func (s *session) arrivedOn() string {
 }
 
 func (s *session) checkPrivilege() *apiError {
-	if s.req.method == http.MethodOptions {
-		return nil
+	switch s.req.method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		return nil // no right is needed for a method that nothing supports
 	}
 	wanted := s.ep.privileges[lower(s.req.method)]
 	if wanted == nil {
@@ -156,8 +158,8 @@ func (s *session) checkACL() *apiError {
 }
 
 func (s *session) accept() string {
-	kind, _, _ := strings.Cut(s.req.header.Get("Accept"), ";")
-	return strings.TrimSpace(kind)
+	kind, _, _ := strings.Cut(lower(s.req.header.Get("Accept")), ";")
+	return kind
 }
 
 func (s *session) binary() bool { return s.accept() == "application/octet-stream" }
@@ -168,7 +170,7 @@ func (s *session) checkAccept() *apiError {
 	case "", "*/*", "application/json", "application/octet-stream":
 		return nil
 	case "application/x-www-form-urlencoded":
-		return fail("CONTENT_HANDLER_CANNOT_ENCODE_CONTENT", "Content handler cannot encode content as `%s`. Change the value of your `Accept` header to a valid option and try again.", kind)
+		return fail("CONTENT_HANDLER_CANNOT_ENCODE_CONTENT", "Content handler `%s` cannot format a response as it does not support content encoding. Change the value of your `Accept` header to a valid option and try again.", kind)
 	default:
 		return fail("CONTENT_HANDLER_ENCODE_NOT_FOUND", "No content handler exists for `%s`. Change the value of your `Accept` header to a valid option and try again.", kind)
 	}
@@ -226,6 +228,6 @@ func (s *session) encode(r *result, err *apiError) answer {
 		a.header.Set("Cache-Control", "no-store, no-cache, must-revalidate")
 		a.header.Set("Pragma", "no-cache")
 	}
-	a.body = encodeJSON(env)
+	a.body = append(encodeJSON(env), '\n')
 	return a
 }

@@ -97,6 +97,11 @@ func numeric(s string) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0)
 }
 
+func isNumeric(s string) bool {
+	_, ok := numeric(s)
+	return ok
+}
+
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int64:
@@ -142,6 +147,16 @@ func leadingDigits(s string) (digits, rest string) {
 		i++
 	}
 	return s[:i], s[i:]
+}
+
+// looselyContains is PHP's in_array without its strict flag.
+func looselyContains(options []any, v any) bool {
+	for _, o := range options {
+		if looseCompare(o, v) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func splitList(s string) []string {

@@ -100,6 +100,8 @@ func (f *field) showOne(s *session, raw any) any {
 			return s.showInterface(name) + ":ip"
 		}
 		return s.showInterface(text)
+	case f.kind == "port":
+		return strings.ReplaceAll(text, "-", ":")
 	case f.kind == "base64":
 		plain, _ := base64.StdEncoding.DecodeString(text)
 		return string(plain)
@@ -146,6 +148,10 @@ func (f *field) storeOne(o *object, v any) any {
 	case "base64":
 		text, _ := v.(string)
 		return base64.StdEncoding.EncodeToString([]byte(text))
+	case "port":
+		if text, ok := v.(string); ok {
+			return strings.ReplaceAll(text, ":", "-")
+		}
 	case "time":
 		if f.allows("update") {
 			o.vals[f.name] = o.s.unix()

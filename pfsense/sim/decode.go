@@ -8,8 +8,7 @@ import (
 
 // decode turns body or query into request data, as the content type says. With JSON the query is never read.
 func (s *session) decode() (any, *apiError) {
-	kind, _, _ := strings.Cut(s.req.header.Get("Content-Type"), ";")
-	kind = strings.TrimSpace(kind)
+	kind, _, _ := strings.Cut(lower(s.req.header.Get("Content-Type")), ";")
 	if kind == "" {
 		kind = "application/json"
 		if s.req.method == http.MethodGet || s.req.method == http.MethodDelete {
@@ -25,7 +24,7 @@ func (s *session) decode() (any, *apiError) {
 		formValues(data, s.req.query)
 		return data, nil
 	case "application/octet-stream":
-		return nil, fail("CONTENT_HANDLER_CANNOT_DECODE_CONTENT", "Content handler cannot decode content of type `%s`. Change the value of your `Content-Type` header to a valid option and try again.", kind)
+		return nil, fail("CONTENT_HANDLER_CANNOT_DECODE_CONTENT", "Content handler `%s` does not support decoding content. Change the value of your `Content-Type` header to a valid option and try again.", kind)
 	}
 	return nil, fail("CONTENT_HANDLER_DECODE_NOT_FOUND", "No content handler exists for `%s`. Change the value of your `Content-Type` header to a valid option and try again.", kind)
 }

@@ -41,11 +41,8 @@ func (o *object) validateNested(f *field) *apiError {
 		}
 		child := o.nestedObject(f, i)
 		child.assign(data)
-		if pid, given := data.get("parent_id"); given {
-			child.parentID = pid
-		}
 		if err := child.validate(false, false, false, made); err != nil {
-			return err
+			return &apiError{status: err.status, id: err.id, message: "Field `" + f.name + "` encountered a nested validation error: " + err.message}
 		}
 		made = append(made, child)
 		shown = append(shown, child.represent())

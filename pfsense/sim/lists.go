@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// controlNames are request fields that steer the endpoint and are never values or filters.
-var controlNames = tagSet("apply async append remove placement sort_by sort_order sort_flags reverse limit offset all dry_run")
+// consumedNames are the control parameters that the endpoint takes out of the request data. The others, such as apply,
+// stay in and are filters on fields that do not exist: they filter nothing.
+var consumedNames = tagSet("async append remove sort_by sort_order sort_flags reverse limit offset dry_run")
 
 type listQuery struct {
 	filters    *dict
@@ -143,60 +144,106 @@ func (o *object) matches(filters *dict) (bool, *apiError) {
 func (s *session) filter(name string) (func(have, want any) bool, bool) {
 	switch name {
 	case "exact":
-		return same, true
+		return func(have, want any) bool { return looseCompare(have, want) == 0 }, true
 	case "except":
-		return func(have, want any) bool { return !same(have, want) }, true
+		return func(have, want any) bool { return looseCompare(have, want) != 0 }, true
 	case "contains":
 		return containsFilter, true
 	case "startswith":
-		return textFilter(strings.HasPrefix), true
+		return textFilter(strings.HasPrefix, firstOf), true
 	case "endswith":
-		return textFilter(strings.HasSuffix), true
+		return textFilter(strings.HasSuffix, lastOf), true
 	case "regex":
 		return regexFilter, true
 	case "gt":
-		return func(have, want any) bool { return looseCompare(have, want) > 0 }, true
+		return numberFilter(func(c int) bool { return c > 0 }), true
 	case "gte":
-		return func(have, want any) bool { return looseCompare(have, want) >= 0 }, true
+		return numberFilter(func(c int) bool { return c >= 0 }), true
 	case "lt":
-		return func(have, want any) bool { return looseCompare(have, want) < 0 }, true
+		return numberFilter(func(c int) bool { return c < 0 }), true
 	case "lte":
-		return func(have, want any) bool { return looseCompare(have, want) <= 0 }, true
+		return numberFilter(func(c int) bool { return c <= 0 }), true
 	case "in":
 		return inFilter, s.profile.inFilter
 	case "format":
-		return func(any, any) bool { return false }, true
+		return s.formatFilter, true
 	}
 	return nil, false
 }
 
 func containsFilter(have, want any) bool {
 	if items, ok := have.([]any); ok {
-		for _, x := range items {
-			if looseCompare(x, want) == 0 {
-				return true
-			}
-		}
-		return false
+		return looselyContains(items, want)
 	}
-	text, ok := have.(string)
-	return ok && strings.Contains(text, phpString(want))
+	return strings.Contains(phpString(have), phpString(want))
 }
 
-func textFilter(test func(string, string) bool) func(have, want any) bool {
+// textFilter tests a text, or one entry of a list.
+func textFilter(test func(string, string) bool, pick func([]any) any) func(have, want any) bool {
 	return func(have, want any) bool {
 		if items, ok := have.([]any); ok {
-			if len(items) == 0 {
-				return false
-			}
-			have = items[0]
-			if test("ab", "b") {
-				have = items[len(items)-1]
-			}
+			have = pick(items)
 		}
-		text, ok := have.(string)
-		return ok && test(text, phpString(want))
+		return test(phpString(have), phpString(want))
 	}
+}
+
+func firstOf(items []any) any {
+	if len(items) == 0 {
+		return nil
+	}
+	return items[0]
+}
+
+func lastOf(items []any) any {
+	if len(items) == 0 {
+		return nil
+	}
+	return items[len(items)-1]
+}
+
+// numberFilter compares numbers; anything else never matches.
+func numberFilter(test func(int) bool) func(have, want any) bool {
+	return func(have, want any) bool {
+		h, ok1 := numeric(phpString(have))
+		w, ok2 := numeric(phpString(want))
+		return ok1 && ok2 && test(compareFloat(h, w))
+	}
+}
+
+// formatFilter asks whether a value has a form, for example "ipv4".
+func (s *session) formatFilter(have, want any) bool {
+	text := phpString(have)
+	switch want {
+	case "ipv4":
+		return isIPv4(text)
+	case "ipv6":
+		return isIPv6(text)
+	case "ip":
+		return isIPv4(text) || isIPv6(text)
+	case "mac":
+		return macForm.MatchString(text)
+	case "subnetv4":
+		return isSubnet(text, true, false)
+	case "subnetv6":
+		return isSubnet(text, false, true)
+	case "subnet":
+		return isSubnet(text, true, true)
+	case "numeric":
+		_, ok := numeric(text)
+		return ok
+	case "hostname":
+		return isHostname(text)
+	case "fqdn":
+		return isFQDN(text)
+	case "port":
+		return isPort(text)
+	case "portrange":
+		return isPortRange(text)
+	case "alias":
+		return s.isAlias(text, true) || s.isAlias(text, false)
+	}
+	return false
 }
 
 func regexFilter(have, want any) bool {
@@ -218,10 +265,10 @@ func regexFilter(have, want any) bool {
 
 func inFilter(have, want any) bool {
 	options, ok := want.([]any)
-	if !ok {
-		options = []any{want}
+	if _, isList := have.([]any); !ok || isList {
+		return strings.Contains(phpString(want), phpString(have))
 	}
-	return contains(options, have)
+	return looselyContains(options, have)
 }
 
 // sortObjects orders as PHP's array_multisort does with the given flags; ties keep their order.

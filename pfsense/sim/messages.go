@@ -24,8 +24,11 @@ func fail(id, format string, args ...any) *apiError {
 		status = http.StatusInternalServerError
 	}
 	message := fmt.Sprintf(format, args...)
-	return &apiError{status: status, id: id, message: strings.ReplaceAll(message, "'", "`")}
+	return &apiError{status: status, id: id, message: quotes.Replace(message)}
 }
+
+// quotes turns both kinds of quotes into backticks, as the package does with every message.
+var quotes = strings.NewReplacer("'", "`", `"`, "`")
 
 // statusText is the lower-case status of the envelope.
 func statusText(code int) string {

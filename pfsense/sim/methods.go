@@ -2,6 +2,7 @@ package sim
 
 import (
 	"net/http"
+	"strings"
 )
 
 // result is the data of a successful answer.
@@ -26,6 +27,10 @@ func (s *session) dispatchMethod(data any) (*result, *apiError) {
 	d, isDict := data.(*dict)
 	if !isDict {
 		d = newDict()
+	}
+	if s.req.method == http.MethodPut && s.ep.many && isDict && len(d.keys) > 0 {
+		return nil, fail("ENDPOINT_REQUEST_DATA_MUST_BE_INDEXED_ARRAY",
+			"PUT requests to `many` endpoints must contain an indexed array of objects to replace.")
 	}
 	c, err := s.controls(d)
 	if err != nil {
@@ -61,9 +66,6 @@ func (s *session) singular(o *object, d *dict, c controls) *apiError {
 			return err
 		}
 		if o.m.many && o.id == nil {
-			if o.m.parent != "" && !o.hasParent {
-				return fail("MODEL_REQUIRES_ID", "Field `id` is required.")
-			}
 			return fail("MODEL_REQUIRES_ID", "Field `id` is required.")
 		}
 		return o.fromInternal()
@@ -108,7 +110,7 @@ func (s *session) plural(data any, d *dict, c controls) (*result, *apiError) {
 	q := listQuery{filters: newDict(), limit: c.limit, offset: c.offset, reverse: c.reverse, sortBy: c.sortBy,
 		descending: c.descending, sortFlags: c.sortFlags}
 	for _, k := range d.keys {
-		if !controlNames[k] {
+		if !consumedNames[k] || k == "dry_run" && !s.profile.dryRun {
 			q.filters.set(k, d.vals[k])
 		}
 	}
@@ -126,14 +128,7 @@ func (s *session) plural(data any, d *dict, c controls) (*result, *apiError) {
 }
 
 func (s *session) replace(data any, c controls) (*result, *apiError) {
-	items, ok := data.([]any)
-	if d, isDict := data.(*dict); isDict && len(d.keys) == 0 {
-		items, ok = []any{}, true
-	}
-	if !ok {
-		return nil, fail("ENDPOINT_REQUEST_DATA_MUST_BE_INDEXED_ARRAY",
-			"PUT requests to `many` endpoints must contain an indexed array of objects to replace.")
-	}
+	items, _ := data.([]any)
 	if s.ep.model.path == "" {
 		return nil, unexpected("config_set_path(): Argument #1 ($path) must be of type string, null given")
 	}
@@ -178,9 +173,14 @@ func (s *session) controls(d *dict) (controls, *apiError) {
 	for _, p := range []struct {
 		name string
 		into *bool
-	}{{"async", &c.async}, {"append", &c.add}, {"remove", &c.remove}, {"reverse", &c.reverse}} {
+	}{{"async", &c.async}, {"reverse", &c.reverse}, {"append", &c.add}, {"remove", &c.remove}} {
 		if err := boolControl(d, p.name, p.into); err != nil {
 			return c, err
+		}
+		if p.name == "reverse" {
+			if err := s.sortControls(d, &c); err != nil {
+				return c, err
+			}
 		}
 	}
 	for _, p := range []struct {
@@ -194,15 +194,12 @@ func (s *session) controls(d *dict) (controls, *apiError) {
 	if err := s.dryRunControl(d, &c); err != nil {
 		return c, err
 	}
-	if err := placementControl(c.placement); err != nil {
-		return c, err
-	}
-	return c, s.sortControls(d, &c)
+	return c, placementControl(c.placement)
 }
 
 func boolControl(d *dict, name string, into *bool) *apiError {
 	v, ok := d.get(name)
-	if !ok {
+	if !ok || v == nil {
 		return nil
 	}
 	b, isBool := v.(bool)
@@ -215,7 +212,7 @@ func boolControl(d *dict, name string, into *bool) *apiError {
 
 func intControl(d *dict, name string, into *int) *apiError {
 	v, ok := d.get(name)
-	if !ok {
+	if !ok || v == nil {
 		return nil
 	}
 	n, isInt := v.(int64)
@@ -238,14 +235,14 @@ func (s *session) dryRunControl(d *dict, c *controls) *apiError {
 	if !s.profile.dryRun {
 		return nil
 	}
-	if d.has("dry_run") && s.req.method == http.MethodGet {
-		return fail("ENDPOINT_DRY_RUN_NOT_SUPPORTED_ON_GET", "The `dry_run` parameter is not supported on GET requests.")
-	}
 	if err := boolControl(d, "dry_run", &c.dryRun); err != nil {
 		return err
 	}
-	if lower(s.req.header.Get("Prefer")) == "dry-run" {
-		c.dryRun = true
+	for _, token := range strings.Split(s.req.header.Get("Prefer"), ",") {
+		c.dryRun = c.dryRun || lower(strings.TrimSpace(token)) == "dry-run"
+	}
+	if c.dryRun && s.req.method == http.MethodGet {
+		return fail("ENDPOINT_DRY_RUN_NOT_SUPPORTED_ON_GET", "The `dry_run` parameter is not supported on GET requests.")
 	}
 	if c.dryRun && s.req.method == http.MethodPut {
 		return fail("MODEL_CACHE_MODELSET_MISSING_SIGNATURE", "ModelSet cannot be cached without a signature.")
@@ -253,40 +250,52 @@ func (s *session) dryRunControl(d *dict, c *controls) *apiError {
 	return nil
 }
 
-var sortOrders = tagSet("SORT_ASC SORT_DESC")
-var sortFlagNames = tagSet("SORT_REGULAR SORT_NUMERIC SORT_STRING SORT_LOCALE_STRING SORT_NATURAL SORT_FLAG_CASE")
+var (
+	sortOrders    = tagSet("SORT_ASC SORT_DESC")
+	sortFlagNames = tagSet(sortFlagList)
+)
+
+const sortFlagList = "SORT_REGULAR SORT_NUMERIC SORT_STRING SORT_LOCALE_STRING SORT_NATURAL SORT_FLAG_CASE"
 
 func (s *session) sortControls(d *dict, c *controls) *apiError {
-	if v, ok := d.get("sort_by"); ok {
-		c.sortBy = texts(v)
-		if len(c.sortBy) == 0 {
-			return fail("ENDPOINT_SORT_BY_FIELD_INVALID_TYPE", "Field `sort_by` must be of type `string` or `array`.")
+	if v := d.vals["sort_by"]; v != nil {
+		names, isList := v.([]any)
+		if !isList {
+			names = []any{v}
 		}
-		for _, name := range c.sortBy {
-			if name != "id" && s.ep.model.field(name) == nil {
-				return fail("ENDPOINT_SORT_BY_FIELD_NON_EXISTENT_FIELD", "Field `sort_by` contains non-existent field `%s`.", name)
+		c.sortBy = []string{}
+		for _, n := range names {
+			text, isText := n.(string)
+			if !isText {
+				return fail("ENDPOINT_SORT_BY_FIELD_INVALID_TYPE", "Field `sort_by` must be of type `string`.")
 			}
+			if s.ep.model.field(text) == nil {
+				return fail("ENDPOINT_SORT_BY_FIELD_NON_EXISTENT_FIELD", "Field `sort_by` must be a valid field in the Model.")
+			}
+			c.sortBy = append(c.sortBy, text)
 		}
 	}
-	if v, ok := d.get("sort_order"); ok {
-		text, isText := v.(string)
-		if !isText {
-			return fail("ENDPOINT_SORT_ORDER_FIELD_INVALID_TYPE", "Field `sort_order` must be of type `string`.")
-		}
-		if !sortOrders[text] {
-			return fail("ENDPOINT_SORT_ORDER_FIELD_UNKNOWN_SORT_ORDER", "Field `sort_order` must be one of [SORT_ASC, SORT_DESC]")
-		}
-		c.descending = text == "SORT_DESC"
+	order, err := textControl(d, "sort_order", sortOrders, "['SORT_ASC', 'SORT_DESC'].")
+	if err != nil {
+		return err
 	}
-	if v, ok := d.get("sort_flags"); ok {
-		text, isText := v.(string)
-		if !isText {
-			return fail("ENDPOINT_SORT_FLAGS_FIELD_INVALID_TYPE", "Field `sort_flags` must be of type `string`.")
-		}
-		if !sortFlagNames[text] {
-			return fail("ENDPOINT_SORT_FLAGS_FIELD_UNKNOWN_SORT_FLAGS", "Field `sort_flags` must be one of [SORT_REGULAR, SORT_NUMERIC, SORT_STRING, SORT_LOCALE_STRING, SORT_NATURAL, SORT_FLAG_CASE]")
-		}
-		c.sortFlags = text
+	c.descending = order == "SORT_DESC"
+	flags := `["` + strings.ReplaceAll(sortFlagList, " ", `","`) + `"]`
+	c.sortFlags, err = textControl(d, "sort_flags", sortFlagNames, flags)
+	return err
+}
+
+func textControl(d *dict, name string, allowed map[string]bool, shown string) (string, *apiError) {
+	v := d.vals[name]
+	if v == nil {
+		return "", nil
 	}
-	return nil
+	text, isText := v.(string)
+	if !isText {
+		return "", fail("ENDPOINT_"+upper(name)+"_FIELD_INVALID_TYPE", "Field `%s` must be of type `string`.", name)
+	}
+	if !allowed[text] {
+		return "", fail("ENDPOINT_"+upper(name)+"_FIELD_UNKNOWN_"+upper(name), "Field `%s` must be one of: %s", name, shown)
+	}
+	return text, nil
 }

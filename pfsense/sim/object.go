@@ -147,6 +147,9 @@ func (o *object) load(entry any) {
 				continue
 			}
 			o.vals[f.name] = f.show(o.s, raw)
+			if f.typ == "boolean" && !f.meets(o.vals) {
+				o.vals[f.name] = nil
+			}
 			continue
 		}
 		space, has := d.get(f.namespace)

@@ -26,6 +26,7 @@ type profile struct {
 
 	dryRun            bool // the dry_run parameter exists (2.8.0)
 	inFilter          bool // the __in query filter exists (2.7.0)
+	lengthsKept       bool // fields with validators of their own keep their limit of length (2.10.0)
 	nameCharacters    bool // names are checked by the shared validator (2.10.0); before, by the alias itself
 	deleteNeedsObject bool // DELETE without an id fails while loading (2.10.0); before, in validation
 	foreignBlankNull  bool // a stored blank reference reads as null (from 2.5 on)
@@ -47,6 +48,7 @@ func newProfile(name string) (*profile, error) {
 		p.inFilter, p.foreignBlankNull, p.ruleFollowsState, p.parentMustExist = true, true, true, true
 	case Profile2100:
 		p.inFilter, p.foreignBlankNull, p.ruleFollowsState, p.parentMustExist = true, true, true, true
+		p.lengthsKept = true
 		p.dryRun, p.nameCharacters, p.deleteNeedsObject, p.anyInterface, p.basicNeedsBoth = true, true, true, true, true
 	default:
 		return nil, fmt.Errorf("%w: %q (choose one of %s)", ErrProfile, name, strings.Join(Profiles(), ", "))
@@ -54,9 +56,6 @@ func newProfile(name string) (*profile, error) {
 	t, err := loadTables(p)
 	if err != nil {
 		return nil, err
-	}
-	if !p.nameCharacters {
-		t.models["FirewallAlias"].field("name").maxLen = 0
 	}
 	p.tables = t
 	return p, nil

@@ -14,7 +14,11 @@ func (o *object) checkRoute() *apiError {
 			return err
 		}
 	}
-	if gw := o.s.gateway(o.text("gateway")); gw.has("disabled") && o.vals["disabled"] == false {
+	gw := o.s.gateway(o.text("gateway"))
+	if len(gw.keys) == 0 { // a gateway group: the package looks for a gateway of that name only
+		return fail("MODELSET_FIRST_REQUESTED_WITH_NO_MODEL_OBJECTS", "Cannot locate first Model object in a ModelSet with no Model objects")
+	}
+	if gw.has("disabled") && o.vals["disabled"] == false {
 		return fail("STATIC_ROUTE_GATEWAY_DISABLED", " Static route must also be `disabled` when the parent gateway is `disabled`.")
 	}
 	return nil

@@ -14,6 +14,9 @@ func (o *object) validateField(f *field, among []*object) *apiError {
 		return nil
 	}
 	v := o.vals[f.name]
+	if v == nil && f.required {
+		return fail("FIELD_IS_REQUIRED", "Field `%s` is required.", f.name)
+	}
 	if !f.editable && o.initial != nil && !same(v, o.initial[f.name]) {
 		return fail("FIELD_VALUE_CHANGED_WHEN_NOT_EDITABLE",
 			"Field `%s` is not editable but the requested value `%s` differs from its current value `%s`.",
@@ -24,9 +27,6 @@ func (o *object) validateField(f *field, among []*object) *apiError {
 		o.vals[f.name] = v
 	}
 	if v == nil {
-		if f.required {
-			return fail("FIELD_IS_REQUIRED", "Field `%s` is required.", f.name)
-		}
 		return nil
 	}
 	if f.kind == "nested" {
@@ -66,9 +66,15 @@ func (o *object) validateMany(f *field, v any) *apiError {
 	if f.manyMax > 0 && len(items) > f.manyMax {
 		return fail("LENGTH_VALIDATOR_MAXIMUM_CONSTRAINT", "Field `%s` exceeds the maximum array length of %d.", f.name, f.manyMax)
 	}
+	if len(items) == 0 && !f.allowEmpty {
+		return fail("FIELD_EMPTY_NOT_ALLOWED", "Field `%s` cannot be empty.", f.name)
+	}
 	for _, x := range items {
 		if err := o.validateOne(f, x); err != nil {
 			return err
+		}
+		if x == "" { // an allowed empty entry ends the check of the whole list
+			return nil
 		}
 	}
 	return nil
@@ -83,16 +89,22 @@ func valuesOf(d *dict) []any {
 }
 
 func (o *object) validateOne(f *field, v any) *apiError {
+	if f.readOnly {
+		return nil
+	}
+	if v == "" && !f.allowEmpty && !f.many {
+		return fail("FIELD_EMPTY_NOT_ALLOWED", "Field `%s` cannot be empty.", f.name)
+	}
 	if !hasType(v, f.typ) {
 		return fail("FIELD_INVALID_TYPE", "Field `%s` must be of type `%s`", f.name, f.typ)
 	}
-	if v == "" && !f.allowEmpty {
-		return fail("FIELD_EMPTY_NOT_ALLOWED", "Field `%s` cannot be empty.", f.name)
-	}
-	if choices, limited := o.choicesOf(f); limited && !contains(choices, v) {
+	if choices, limited := o.choicesOf(f); limited && !looselyContains(choices, v) {
 		return fail("FIELD_INVALID_CHOICE", "Field `%s` must be one of [%s]", f.name, joinValues(choices))
 	}
 	if v == "" {
+		if !f.allowEmpty {
+			return fail("FIELD_EMPTY_NOT_ALLOWED", "Field `%s` cannot be empty.", f.name)
+		}
 		return nil
 	}
 	for _, check := range f.checks {
@@ -100,7 +112,7 @@ func (o *object) validateOne(f *field, v any) *apiError {
 			return err
 		}
 	}
-	if err := checkLimits(f, v); err != nil {
+	if err := o.checkLimits(f, v); err != nil {
 		return err
 	}
 	return o.checkKind(f, v)
@@ -159,7 +171,9 @@ func joinValues(vs []any) string {
 	return strings.Join(parts, ", ")
 }
 
-func checkLimits(f *field, v any) *apiError {
+// checkLimits checks ranges and lengths. Before 2.10.0 a field with validators of its own has no limit of length: the
+// package lost that check in putting the two lists together.
+func (o *object) checkLimits(f *field, v any) *apiError {
 	switch v := v.(type) {
 	case int64:
 		if f.hasMin && v < f.min || !f.hasMin && v < 0 {
@@ -169,7 +183,8 @@ func checkLimits(f *field, v any) *apiError {
 			return fail("NUMERIC_RANGE_VALIDATOR_MAXIMUM_CONSTRAINT", "Field `%s` must be less than or equal to `%d`. Received `%d`", f.name, f.max, v)
 		}
 	case string:
-		if f.maxLen > 0 && int64(len(v)) > f.maxLen {
+		lost := len(f.checks) > 0 && !o.s.profile.lengthsKept
+		if f.maxLen > 0 && int64(len(v)) > f.maxLen && !lost {
 			return fail("LENGTH_VALIDATOR_MAXIMUM_CONSTRAINT", "Field `%s` exceeds the maximum character length of %d.", f.name, f.maxLen)
 		}
 	}
@@ -210,7 +225,7 @@ func checkLength(f *field, text, from, to string) *apiError {
 	lo, _ := strconv.Atoi(from)
 	hi, _ := strconv.Atoi(to)
 	if len(text) < lo {
-		return fail("LENGTH_VALIDATOR_MINIMUM_CONSTRAINT", "Field `%s` must contain a minimum of %d characters.", f.name, lo)
+		return fail("LENGTH_VALIDATOR_MINIMUM_CONSTRAINT", "Field `%s` must contain a minimum of %d characters.", f.name, hi)
 	}
 	if len(text) > hi {
 		return fail("LENGTH_VALIDATOR_MAXIMUM_CONSTRAINT", "Field `%s` exceeds the maximum character length of %d.", f.name, hi)
@@ -224,12 +239,12 @@ func (o *object) checkFilterName(f *field, text string) *apiError {
 		return fail("FILTER_NAME_VALIDATOR_INVALID_CHARACTERS", "Field `%s` cannot be `%s` because it contains invalid characters. Only A-Z, a-z, 0-9, and _ are allowed.", f.name, text)
 	case reservedNames[text]:
 		return fail("FILTER_NAME_VALIDATOR_RESERVED_NAME_USED", "Field `%s` cannot be `%s` because it is a name reserved by the system.", f.name, text)
+	case strings.HasPrefix(text, "pkg_"):
+		return fail("FILTER_NAME_VALIDATOR_CANNOT_START_WITH_PKG", "Field `%s` cannot be `%s` because it starts with `pkg_`.", f.name, text)
+	case isNumeric(text):
+		return fail("FILTER_NAME_VALIDATOR_CANNOT_BE_NUMERICAL", "Field `%s` cannot be `%s` because it is entirely numerical.", f.name, text)
 	case o.s.interfaces().has(text):
 		return fail("FILTER_NAME_VALIDATOR_NAME_IN_USE_BY_INTERFACE", "Field `%s` cannot be `%s` because it is in use by an existing interface.", f.name, text)
-	case digitsForm.MatchString(text):
-		return fail("FILTER_NAME_VALIDATOR_CANNOT_BE_NUMERICAL", "Field `%s` cannot be `%s` because it is entirely numerical.", f.name, text)
-	case strings.HasPrefix(text, "pkg_"):
-		return fail("FILTER_NAME_VALIDATOR_CANNOT_START_WITH_PKG", "Field `%s` cannot start with `pkg_`.", f.name)
 	}
 	return nil
 }
