@@ -31,6 +31,8 @@ type rig struct {
 	report core.StartReport
 	sender core.Sender
 	reader *pfsense.Reader
+	sealer core.Sealer
+	anchor core.Anchor
 }
 
 type rigOptions struct {
@@ -44,6 +46,9 @@ type rigOptions struct {
 	dir        string // an existing folder to open, with url
 	simServer  *sim.Server
 	anchor     func(core.Anchor) core.Anchor
+	// sleep waits for the second look at the neighbours; without it there is
+	// none, so that it cannot get in the way of faults.
+	sleep func(context.Context, time.Duration)
 }
 
 const (
@@ -66,6 +71,9 @@ var cheap = keys.Cost{Time: 1, MemoryKiB: 64, Threads: 1}
 
 func newRig(t testing.TB, opts rigOptions) *rig {
 	t.Helper()
+	if opts.sleep == nil {
+		opts.sleep = func(ctx context.Context, _ time.Duration) { <-ctx.Done() }
+	}
 	r := &rig{t: t, dir: t.TempDir(), clock: &movedClock{}, opts: opts}
 	var err error
 	if r.sim, err = sim.New(sim.Options{Profile: opts.profile, Clock: opts.simClock}); err != nil {
@@ -118,7 +126,7 @@ func (r *rig) open() {
 	r.must(err)
 	r.lock, err = store.NewLock(r.path())
 	r.must(err)
-	sealer, err := keys.NewSealer(k.Artifact, k.ArtifactKeyID, rand.Reader)
+	r.sealer, err = keys.NewSealer(k.Artifact, k.ArtifactKeyID, rand.Reader)
 	r.must(err)
 	trust, err := pfsense.PinnedKey(r.sim.Fingerprint())
 	r.must(err)
@@ -135,15 +143,15 @@ func (r *rig) open() {
 	}
 	loader, err := pfsense.NewLoader(cfg)
 	r.must(err)
-	var anchor core.Anchor = keys.NewRingAnchor(r.ring)
+	r.anchor = keys.NewRingAnchor(r.ring)
 	if r.opts.anchor != nil {
-		anchor = r.opts.anchor(anchor)
+		r.anchor = r.opts.anchor(r.anchor)
 	}
 	windows := core.DefaultWindows()
 	windows.Settle, windows.SecondLook = r.settle(), time.Millisecond
-	r.engine = core.NewEngine(core.Ports{Store: r.store, Reader: r.reader, Sender: r.sender, Loader: loader, Anchor: anchor,
-		Sealer: sealer, Operators: r.operators(r.store), Lock: r.lock, Clock: r.clock, Random: rand.Reader,
-		Capabilities: pfsense.Capabilities(), Sleep: func(context.Context, time.Duration) {}},
+	r.engine = core.NewEngine(core.Ports{Store: r.store, Reader: r.reader, Sender: r.sender, Loader: loader, Anchor: r.anchor,
+		Sealer: r.sealer, Operators: r.operators(r.store), Lock: r.lock, Clock: r.clock, Random: rand.Reader,
+		Capabilities: pfsense.Capabilities(), Sleep: r.opts.sleep},
 		core.Settings{Operator: rigOperator, Appliance: "fw1.example.net", Windows: windows, OnTheSpot: true})
 	r.report, err = r.engine.Start(ctx)
 	r.must(err)
@@ -256,4 +264,26 @@ func (r *rig) description(alias string) string {
 func writes(f sim.Fault) sim.Fault {
 	f.Method, f.Path = http.MethodPatch, "/firewall/alias"
 	return f
+}
+
+// executor is a second executor over the same parts, for tests that must not
+// have the engine's own readings before the acquisition.
+func (r *rig) executor() *core.Executor {
+	return &core.Executor{Store: r.store, Reader: r.reader, Sender: r.sender, Anchor: r.anchor, Sealer: r.sealer,
+		Capabilities: pfsense.Capabilities(), Clock: r.clock}
+}
+
+// approval is an operator's signed decision about a contract as it is now.
+func (r *rig) approval(id string, kind core.ApprovalKind) (core.Approval, core.Authority) {
+	r.t.Helper()
+	authority, err := r.operators(r.store).Unlock(context.Background(), rigOperator, pass())
+	r.must(err)
+	c := r.load(id)
+	a := core.Approval{Kind: kind, AuthorityID: authority.ID(), Algorithm: authority.Algorithm(core.ProofApproval), Nonce: "nonce-1",
+		ContractID: c.ID, OperationID: c.OperationID, StateVersion: c.StateVersion, IntentDigest: c.IntentDigest, IssuedAt: r.clock.Now()}
+	payload, err := a.SigningPayload()
+	r.must(err)
+	a.Proof, err = authority.Sign(core.ProofApproval, payload)
+	r.must(err)
+	return a, authority
 }
