@@ -4,8 +4,9 @@ import "time"
 
 // Limits contain the damage an operator in a hurry can do (design section 4;
 // conformance rate policy). They are checked inside the transaction of the
-// change they gate, before the anchor moves. Zero means no limit, except for
-// MaxInFlight, which is at least one.
+// change they gate, before the anchor moves. A count of zero refuses
+// everything it gates, so that a missing policy closes; a negative one is no
+// limit.
 type Limits struct {
 	MaxInFlight             int           // EXECUTING and ROLLING_BACK at once
 	MaxPreparedPerTarget    int           // outstanding PREPARING and PREPARED of one target

@@ -46,11 +46,11 @@ func (s *Store) Acquire(ctx context.Context, contractID string, version int64) (
 // checkAcquire is everything that must hold before a forward send (seed 003,
 // Execution algorithm; design section 4, rules 2 and 4).
 func (t *tx) checkAcquire(l loaded, version int64) error {
-	if core.Edge(l.State, core.Executing) != core.EdgeLegal {
-		return fmt.Errorf("%w: %s to %s", core.ErrIllegalTransition, l.State, core.Executing)
-	}
 	if err := l.checkVersion(version); err != nil {
 		return err
+	}
+	if core.Edge(l.State, core.Executing) != core.EdgeLegal {
+		return fmt.Errorf("%w: %s to %s", core.ErrIllegalTransition, l.State, core.Executing)
 	}
 	if !l.Confirmed() {
 		return fmt.Errorf("%w: %w", core.ErrConflict, core.ErrUnconfirmed)

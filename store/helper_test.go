@@ -54,6 +54,9 @@ var testKey = []byte("0123456789abcdef0123456789abcdef")
 
 const testID = "test-store"
 
+// openLimits limit nothing but the sends at once.
+var openLimits = core.Limits{MaxInFlight: 1, MaxPreparedPerTarget: -1, ReconciliationThreshold: -1}
+
 // rig is an open store with a clock.
 type rig struct {
 	t     testing.TB
@@ -69,7 +72,7 @@ func newRig(t testing.TB, edit func(*Options)) *rig {
 	clock := &testClock{now: testStart}
 	r := &rig{t: t, ctx: context.Background(), clock: clock, opts: Options{
 		Path: filepath.Join(t.TempDir(), "store", "contracts.sqlite3"), StoreID: testID, IntegrityKey: testKey,
-		Clock: clock, Limits: core.Limits{MaxInFlight: 1}, Settle: -1}}
+		Clock: clock, Limits: openLimits, Settle: -1}}
 	if edit != nil {
 		edit(&r.opts)
 	}

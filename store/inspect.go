@@ -153,8 +153,8 @@ func (f *findings) checkSequence(ctx context.Context, q querier) error {
 	if err != nil {
 		return classify(err)
 	}
-	lost := max(f.sequence, highest) - f.events
-	if highest > f.sequence || lost > f.missing {
+	renumbered := slices.ContainsFunc(f.flaws, func(flaw foundFlaw) bool { return flaw.Reason == ReasonAuditSequence })
+	if lost := f.sequence - f.events; !renumbered && (highest > f.sequence || lost > f.missing) {
 		return refuse(ReasonSequenceGap)
 	}
 	return nil

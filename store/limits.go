@@ -13,13 +13,57 @@ import (
 // reservations list every contract that can be in flight, so nothing is
 // scanned.
 func (t *tx) checkInFlight() error {
-	n, err := t.count(`SELECT count(*) FROM target_reservations JOIN contracts USING (contract_id)
-		WHERE contracts.state IN ('executing', 'rolling_back')`)
+	return t.checkLimit(LimitInFlight, t.s.limits.MaxInFlight, `SELECT count(*) FROM target_reservations
+		JOIN contracts USING (contract_id) WHERE contracts.state IN ('executing', 'rolling_back')`)
+}
+
+// Limit names one limit, as the conformance cases do.
+type Limit string
+
+// The limits of core.Limits.
+const (
+	LimitInFlight    Limit = "in_flight"
+	LimitOutstanding Limit = "outstanding_prepared"
+	LimitCooldown    Limit = "cooldown"
+	LimitLockout     Limit = "reconciliation_lockout"
+)
+
+// LimitError says which limit refused. It wraps core.ErrLimit.
+type LimitError struct {
+	Limit   Limit
+	Explain string
+}
+
+// Error says what is too many.
+func (e *LimitError) Error() string { return core.ErrLimit.Error() + ": " + e.Explain }
+
+// Unwrap makes every LimitError a core.ErrLimit.
+func (e *LimitError) Unwrap() error { return core.ErrLimit }
+
+func (l Limit) explain() string {
+	switch l {
+	case LimitInFlight:
+		return "another change is being sent"
+	case LimitOutstanding:
+		return "the target already has an outstanding contract"
+	case LimitLockout:
+		return "too many contracts wait for a conclusion"
+	}
+	return "the target's cool-down cannot be read"
+}
+
+// checkLimit refuses when a count has reached its limit; a negative limit
+// is none, and zero refuses always.
+func (t *tx) checkLimit(l Limit, limit int, query string, args ...any) error {
+	if limit < 0 {
+		return nil
+	}
+	n, err := t.count(query, args...)
 	if err != nil {
 		return err
 	}
-	if n >= max(t.s.limits.MaxInFlight, 1) {
-		return fmt.Errorf("%w: another change is being sent", core.ErrLimit)
+	if n >= limit {
+		return &LimitError{l, l.explain()}
 	}
 	return nil
 }
@@ -28,22 +72,15 @@ func (t *tx) checkInFlight() error {
 // policy): too many unresolved, too many outstanding for the target, and the
 // target's cool-down. PREPARING counts as outstanding (design lesson 16).
 func (t *tx) checkCreation(target string) error {
-	limits := t.s.limits
-	unresolved, err := t.count(`SELECT count(*) FROM target_reservations JOIN contracts USING (contract_id)
-		WHERE contracts.state = 'reconciliation'`)
+	err := t.checkLimit(LimitLockout, t.s.limits.ReconciliationThreshold, `SELECT count(*) FROM target_reservations
+		JOIN contracts USING (contract_id) WHERE contracts.state = 'reconciliation'`)
 	if err != nil {
 		return err
 	}
-	if limits.ReconciliationThreshold > 0 && unresolved >= limits.ReconciliationThreshold {
-		return fmt.Errorf("%w: too many contracts wait for a conclusion", core.ErrLimit)
-	}
-	outstanding, err := t.count(`SELECT count(*) FROM contracts
+	err = t.checkLimit(LimitOutstanding, t.s.limits.MaxPreparedPerTarget, `SELECT count(*) FROM contracts
 		WHERE target_identity_digest = ? AND state IN ('preparing', 'prepared')`, target)
 	if err != nil {
 		return err
-	}
-	if limits.MaxPreparedPerTarget > 0 && outstanding >= limits.MaxPreparedPerTarget {
-		return fmt.Errorf("%w: the target already has a prepared contract", core.ErrLimit)
 	}
 	return t.checkCooldown(target)
 }
@@ -66,10 +103,10 @@ func (t *tx) checkCooldown(target string) error {
 	}
 	end, err := core.ParseInstant(until.s)
 	if err != nil {
-		return fmt.Errorf("%w: the target's cool-down cannot be read", core.ErrLimit)
+		return &LimitError{LimitCooldown, LimitCooldown.explain()}
 	}
 	if t.now.Before(end) {
-		return fmt.Errorf("%w: the target cools down for %s more", core.ErrLimit, end.Sub(t.now).Round(time.Second))
+		return &LimitError{LimitCooldown, fmt.Sprintf("the target cools down for %s more", end.Sub(t.now).Round(time.Second))}
 	}
 	return nil
 }

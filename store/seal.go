@@ -24,11 +24,11 @@ func (s *Store) SealRolledBack(ctx context.Context, contractID string, version i
 func (s *Store) seal(ctx context.Context, name, contractID string, version int64, to core.State, locator int64,
 	n core.Note, edit func(*core.Contract)) (core.Contract, error) {
 	return s.change(ctx, name, contractID, func(t *tx, l loaded) (loaded, error) {
-		if core.Edge(l.State, to) != core.EdgeLegal {
-			return loaded{}, fmt.Errorf("%w: %s to %s", core.ErrIllegalTransition, l.State, to)
-		}
 		if err := l.checkVersion(version); err != nil {
 			return loaded{}, err
+		}
+		if core.Edge(l.State, to) != core.EdgeLegal {
+			return loaded{}, fmt.Errorf("%w: %s to %s", core.ErrIllegalTransition, l.State, to)
 		}
 		if locator != l.LifecycleLocator {
 			return loaded{}, fmt.Errorf("%w: the target's position changed", core.ErrConflict)

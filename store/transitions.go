@@ -108,10 +108,10 @@ func (s *Store) Transition(ctx context.Context, contractID string, version int64
 
 func (s *Store) transition(ctx context.Context, contractID string, version int64, to core.State, n core.Note) (core.Contract, error) {
 	return s.change(ctx, "transition", contractID, func(t *tx, l loaded) (loaded, error) {
-		if err := core.CheckGenericEdge(l.State, to); err != nil {
+		if err := l.checkVersion(version); err != nil {
 			return loaded{}, err
 		}
-		if err := l.checkVersion(version); err != nil {
+		if err := core.CheckGenericEdge(l.State, to); err != nil {
 			return loaded{}, err
 		}
 		if err := t.checkAutomatic(l, to); err != nil {

@@ -255,16 +255,19 @@ func (w *worker) judge(g *group) {
 	c, reason := r.open(w.macs)
 	claimed := ""
 	if reason == "" || reason == ReasonIndexMismatch {
-		w.authentic++
 		claimed = c.ID
+	}
+	if reason != ReasonRecordMAC && reason != ReasonPayloadType {
+		w.authentic++
 	}
 	if w.schema == 6 {
 		c, reason = w.openLegacy(r)
 	}
-	record := reason == ""
 	var chain []core.AuditEvent
-	if record {
+	if reason == "" {
 		chain, reason = w.judgeChain(g, c)
+	} else {
+		w.countAuthentic(g.events)
 	}
 	if reason == "" && w.own {
 		reason = w.judgeMember(g, r, c, chain)
@@ -299,11 +302,7 @@ func (w *worker) judgeChain(g *group, c core.Contract) ([]core.AuditEvent, Reaso
 	}
 	chain, reason := checkChain(w.macs, c, g.events)
 	if reason != "" {
-		for i := range g.events {
-			if g.events[i].authentic(w.macs) {
-				w.authentic++
-			}
-		}
+		w.countAuthentic(g.events)
 		return nil, reason
 	}
 	w.authentic += int64(len(chain))
@@ -315,4 +314,14 @@ func (w *worker) judgeChain(g *group, c core.Contract) ([]core.AuditEvent, Reaso
 		return nil, ReasonReservation
 	}
 	return chain, ""
+}
+
+// countAuthentic: where a record is bad, its events still tell whether the
+// key is the right one.
+func (w *worker) countAuthentic(events []eventRow) {
+	for i := range events {
+		if events[i].authentic(w.macs) {
+			w.authentic++
+		}
+	}
 }
