@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -22,7 +21,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -415,16 +413,9 @@ type demo struct {
 	sim     *sim.Server
 	ring    *keys.FileRing
 	signer  *keys.SigningKey
-	clock   *shiftedClock
+	clock   story.Clock
 	config  command.Config
 	current *parts
-}
-
-// shiftedClock is the machine's clock, moved.
-type shiftedClock struct{ offset atomic.Int64 }
-
-func (c *shiftedClock) Now() time.Time {
-	return core.Instant(time.Now().Add(time.Duration(c.offset.Load())))
 }
 
 // demoCost keeps the demo quick; its passphrase is on the screen anyway.
@@ -435,8 +426,8 @@ func newDemo(ctx context.Context, offset time.Duration) (*demo, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &demo{dir: dir, clock: &shiftedClock{}}
-	d.clock.offset.Store(int64(offset))
+	d := &demo{dir: dir}
+	d.clock.Shift(offset)
 	if err := d.prepare(ctx); err != nil {
 		return nil, errors.Join(err, d.Remove())
 	}
@@ -479,7 +470,7 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 }
 
 func (d *demo) recipe() recipe {
-	return recipe{config: d.config, ring: d.ring, clock: d.clock, cost: demoCost}
+	return recipe{config: d.config, ring: d.ring, clock: &d.clock, cost: demoCost}
 }
 
 // Open opens the parts and starts an engine.
@@ -503,23 +494,17 @@ func (d *demo) Close() error {
 	return p.Close()
 }
 
-// Die lets a child process acquire the contract and be killed before its send.
-func (d *demo) Die(ctx context.Context, contractID string) error {
-	if err := d.config.Write(filepath.Join(d.dir, contractID+".toml")); err != nil {
-		return err
+// Child runs this program once more over the demo's store.
+func (d *demo) Child(ctx context.Context, contractID string) (*exec.Cmd, error) {
+	base := filepath.Join(d.dir, contractID)
+	if err := d.config.Write(base + ".toml"); err != nil {
+		return nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	child := exec.CommandContext(ctx, self, "demo-child", filepath.Join(d.dir, contractID))
-	child.Env = append(os.Environ(), "COUNTERSIGN_MAIN=1")
-	err = child.Run()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
-		return fmt.Errorf("the child was not killed: %w", errors.Join(err, errors.New("it ended by itself")))
-	}
-	return nil
+	return exec.CommandContext(ctx, self, "demo-child", base), nil
 }
 
 // DemoChild executes the contract that dir names and is killed by its own
@@ -535,7 +520,7 @@ func (wiring) DemoChild(ctx context.Context, dir string) error {
 	}
 	defer closeRing()
 	p, err := build(ctx, recipe{config: c, ring: ring, clock: core.SystemClock{}, cost: demoCost,
-		sender: func(core.Sender) core.Sender { return killer{} }})
+		sender: func(core.Sender) core.Sender { return story.KillingSender{} }})
 	if err != nil {
 		return err
 	}
@@ -548,53 +533,18 @@ func (wiring) DemoChild(ctx context.Context, dir string) error {
 	return p.Close()
 }
 
-// killer is a sender that never gets to send.
-type killer struct{}
+// StorePath is where the demo's store is.
+func (d *demo) StorePath() string { return d.config.Store.Path }
 
-func (killer) Send(context.Context, core.Mutation) core.Exchange {
-	_ = unix.Kill(os.Getpid(), unix.SIGKILL)
-	select {}
-}
+// OffHost is the authority that authorizes from elsewhere.
+func (d *demo) OffHost() core.Authority { return d.signer }
 
-// Tamper changes one byte of a stored record in the database file itself, in
-// whichever of the file's pages a copy of the record stands.
-func (d *demo) Tamper(_ context.Context, contractID string) error {
-	raw, err := os.ReadFile(d.config.Store.Path)
-	if err != nil {
-		return err
-	}
-	mark := `"contract_id":"` + contractID + `","created_at":"`
-	changed := bytes.ReplaceAll(raw, []byte(mark+"2"), []byte(mark+"3"))
-	if bytes.Equal(changed, raw) {
-		return errors.New("the record was not found in the file")
-	}
-	return os.WriteFile(d.config.Store.Path, changed, 0o600)
-}
-
-// SignOffHost signs like `countersign sign` does on another machine.
-func (d *demo) SignOffHost(draft core.Draft) (core.Authorization, error) {
-	id, err := core.NewIdentifier(rand.Reader, "authz")
-	if err != nil {
-		return core.Authorization{}, err
-	}
-	now := d.clock.Now()
-	a := core.Authorization{AuthorizationID: id, AuthorityID: d.signer.ID(), Algorithm: d.signer.Algorithm(core.ProofAuthorization),
-		StepID: core.PlanStep, PlanDigest: draft.PlanDigest, ExecutionIntentDigest: draft.ExecutionIntentDigest,
-		ApplianceDigest: draft.ApplianceDigest, IssuedAt: now, ExpiresAt: now.Add(10 * time.Minute)}
-	payload, err := a.SigningPayload()
-	if err != nil {
-		return a, err
-	}
-	a.Proof, err = d.signer.Sign(core.ProofAuthorization, payload)
-	return a, err
-}
+// Clock is the clock of everything but the simulator.
+func (d *demo) Clock() *story.Clock { return &d.clock }
 
 // Operator returns the demo's operator; the passphrase is a copy, for whoever
 // uses it erases it.
 func (d *demo) Operator() (string, []byte) { return demoOperator, []byte(demoPassphrase) }
-
-// Shift moves the clock of everything but the simulator.
-func (d *demo) Shift(by time.Duration) { d.clock.offset.Add(int64(by)) }
 
 // Remove ends the simulator and deletes the folder.
 func (d *demo) Remove() error {

@@ -2,7 +2,9 @@ package story
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"os/exec"
 	"time"
 
 	"countersign/core"
@@ -15,16 +17,15 @@ type Parts interface {
 	Open(ctx context.Context) (*core.Engine, core.StartReport, error)
 	// Close ends the engine and releases everything but the simulator.
 	Close() error
-	// Die runs a contract in another process, which is killed between the
-	// durable acquisition and the send.
-	Die(ctx context.Context, contractID string) error
-	// Tamper changes one byte of a stored record.
-	Tamper(ctx context.Context, contractID string) error
-	SignOffHost(d core.Draft) (core.Authorization, error)
+	// Child is a command that executes a contract with KillingSender as its
+	// sender, over the same store.
+	Child(ctx context.Context, contractID string) (*exec.Cmd, error)
+	StorePath() string
+	// OffHost is the authority that signs on another machine.
+	OffHost() core.Authority
 	Operator() (name string, passphrase []byte)
 	Simulator() Simulator
-	// Shift moves the clock of everything but the simulator.
-	Shift(d time.Duration)
+	Clock() *Clock
 	// Remove closes the simulator and deletes the folder.
 	Remove() error
 }
@@ -67,12 +68,36 @@ func (b *lab) Engine() *core.Engine { return b.engine }
 
 // ExecuteAndDie closes, lets another process die over the contract, reopens.
 func (b *lab) ExecuteAndDie(ctx context.Context, contractID string) (core.StartReport, error) {
-	return b.between(ctx, func() error { return b.Parts.Die(ctx, contractID) })
+	return b.between(ctx, func() error {
+		child, err := b.Child(ctx, contractID)
+		if err != nil {
+			return err
+		}
+		return waitForDeath(child)
+	})
 }
 
 // FlipRecordByte closes, tampers, reopens.
 func (b *lab) FlipRecordByte(ctx context.Context, contractID string) (core.StartReport, error) {
-	return b.between(ctx, func() error { return b.Parts.Tamper(ctx, contractID) })
+	return b.between(ctx, func() error { return tamperWith(b.StorePath(), contractID) })
+}
+
+// SignOffHost signs like `countersign sign` does on another machine.
+func (b *lab) SignOffHost(d core.Draft) (core.Authorization, error) {
+	id, err := core.NewIdentifier(rand.Reader, "authz")
+	if err != nil {
+		return core.Authorization{}, err
+	}
+	signer, now := b.OffHost(), b.Clock().Now()
+	a := core.Authorization{AuthorizationID: id, AuthorityID: signer.ID(), Algorithm: signer.Algorithm(core.ProofAuthorization),
+		StepID: core.PlanStep, PlanDigest: d.PlanDigest, ExecutionIntentDigest: d.ExecutionIntentDigest,
+		ApplianceDigest: d.ApplianceDigest, IssuedAt: now, ExpiresAt: now.Add(10 * time.Minute)}
+	payload, err := a.SigningPayload()
+	if err != nil {
+		return a, err
+	}
+	a.Proof, err = signer.Sign(core.ProofAuthorization, payload)
+	return a, err
 }
 
 func (b *lab) between(ctx context.Context, do func() error) (core.StartReport, error) {
@@ -92,7 +117,7 @@ func (b *lab) Reopen(ctx context.Context) error {
 }
 
 // Elapse moves the clock.
-func (b *lab) Elapse(d time.Duration) { b.Parts.Shift(d) }
+func (b *lab) Elapse(d time.Duration) { b.Clock().Shift(d) }
 
 // Close releases everything.
 func (b *lab) Close() error {
