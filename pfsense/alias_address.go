@@ -9,8 +9,15 @@ import (
 	"countersign/core"
 )
 
-// fqdn is a host name with at least one dot, as the API accepts it in aliases.
-var fqdn = regexp.MustCompile(`(?i)\A(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)+[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.?\z`)
+// fqdn is a host name with a dot, as the API accepts it in aliases.
+var fqdn = regexp.MustCompile(`(?i)\A(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)+[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\z`)
+
+// isFQDN reports whether s is such a name; its last label is no number, so
+// that a range of addresses is none.
+func isFQDN(s string) bool {
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	return fqdn.MatchString(s) && strings.Trim(last, "0123456789") != ""
+}
 
 // badAddress says why the API refuses an entry in an alias of this type, or
 // "". What is neither an address nor a host name must be the name of an alias
@@ -63,18 +70,17 @@ func wanted(kind string) string {
 	return "a port alias takes a port, a range such as 80:90, or another port alias"
 }
 
-func isHost(s string) bool {
-	_, err := netip.ParseAddr(s)
-	return err == nil || fqdn.MatchString(s)
-}
+func isHost(s string) bool { return isHostAddress(s) || isFQDN(s) }
 
-func isNetwork(s string) bool {
-	_, err := netip.ParsePrefix(s)
-	return err == nil || (!isHostAddress(s) && fqdn.MatchString(s))
-}
+func isNetwork(s string) bool { return isPrefix(s) || isFQDN(s) }
 
 func isHostAddress(s string) bool {
 	_, err := netip.ParseAddr(s)
+	return err == nil
+}
+
+func isPrefix(s string) bool {
+	_, err := netip.ParsePrefix(s)
 	return err == nil
 }
 

@@ -1,7 +1,6 @@
 package pfsense
 
 import (
-	"net/netip"
 	"regexp"
 	"strings"
 
@@ -83,9 +82,4 @@ func named(rows []core.Object, name string) core.Object {
 		}
 	}
 	return nil
-}
-
-func isPrefix(s string) bool {
-	_, err := netip.ParsePrefix(s)
-	return err == nil
 }

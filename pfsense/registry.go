@@ -9,6 +9,7 @@ func Capabilities() core.SpecSet {
 		newAliasDescription(),
 		newAliasEntries(),
 		newRuleEnabled(),
+		newRuleDescription(),
 		newPortForwardEnabled(),
 		newHostOverrideAddress(),
 		newStaticRouteEnabled(),
