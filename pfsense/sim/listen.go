@@ -39,7 +39,7 @@ func (d *door) acceptAll(l net.Listener) {
 		if err != nil {
 			return
 		}
-		cc := &countedConn{Conn: c, log: d.srv.wire, number: d.srv.wire.connected()}
+		cc := &countedConn{Conn: c, log: d.srv.wire, number: d.srv.wire.connected(), closed: d.forget}
 		if !d.keep(cc) {
 			_ = c.Close()
 			return
@@ -57,6 +57,12 @@ func (d *door) keep(c net.Conn) bool {
 	}
 	d.conns[c] = struct{}{}
 	return true
+}
+
+func (d *door) forget(c net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.conns, c)
 }
 
 // enter leads a connection through TLS to the web server.
@@ -122,8 +128,8 @@ func (d *door) Addr() net.Addr {
 // Close ends the port and every connection.
 func (d *door) Close() error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.closed {
+		d.mu.Unlock()
 		return nil
 	}
 	d.closed = true
@@ -131,7 +137,10 @@ func (d *door) Close() error {
 	if d.tcp != nil {
 		_ = d.tcp.Close()
 	}
-	for c := range d.conns {
+	open := d.conns
+	d.conns = nil
+	d.mu.Unlock()
+	for c := range open {
 		_ = c.Close()
 	}
 	return nil

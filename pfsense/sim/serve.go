@@ -21,8 +21,8 @@ const (
 
 // ServeHTTP is the web server in front of PHP: limits, error pages, its own patience, and the faults of the transport.
 func (srv *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	srv.running.Add(1)
-	defer srv.running.Done()
+	srv.running.begin()
+	defer srv.running.end()
 	clean := cleanPath(r.URL.Path)
 	faults := srv.faults.takeRequest(r.Method, clean)
 	rec := srv.wire.begin(srv.clock.Now(), connNumber(r), r, faults)

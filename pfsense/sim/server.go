@@ -44,7 +44,7 @@ type Server struct {
 	plainURL string
 	ctx      context.Context
 	stop     context.CancelFunc
-	running  sync.WaitGroup
+	running  busy
 
 	randMu sync.Mutex
 	rand   *rand.Rand
@@ -201,26 +201,19 @@ func (srv *Server) Close() {
 	if srv.plain != nil {
 		_ = srv.plain.Close()
 	}
-	srv.running.Wait()
+	_ = srv.running.wait(context.Background())
 }
 
 // Wait returns when no request and no reload is running any more, those included that have outlived their client, or
 // when the context is done.
 func (srv *Server) Wait(ctx context.Context) error {
-	idle := make(chan struct{})
-	go func() { srv.running.Wait(); close(idle) }()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return srv.running.wait(ctx)
 }
 
 func (srv *Server) goRun(job func()) {
-	srv.running.Add(1)
+	srv.running.begin()
 	go func() {
-		defer srv.running.Done()
+		defer srv.running.end()
 		job()
 	}()
 }

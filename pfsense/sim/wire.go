@@ -109,6 +109,16 @@ type countedConn struct {
 	log    *wireLog
 	number int
 	peeked []byte
+	closed func(net.Conn) // called once, when the connection is closed
+	once   sync.Once
+}
+
+// Close closes the connection.
+func (c *countedConn) Close() error {
+	if c.closed != nil {
+		c.once.Do(func() { c.closed(c) })
+	}
+	return c.Conn.Close()
 }
 
 func (c *countedConn) Read(p []byte) (int, error) {

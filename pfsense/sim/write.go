@@ -78,6 +78,9 @@ func (o *object) updateStored() *apiError {
 	if o.m.many {
 		entry += "/" + phpString(o.indexID())
 	}
+	if o.s.fault(Partial) != nil {
+		defer o.thinned()()
+	}
 	o.merge(entry)
 	if err := o.place(path); err != nil {
 		return err
