@@ -13,12 +13,12 @@ const logSettingsPath = "/api/v2/status/logs/settings"
 func logSettings(spec core.Spec, summary string, inputs []input) settings {
 	spec.Method = "PATCH"
 	spec.WritePath, spec.ReadPath = logSettingsPath, logSettingsPath
-	spec.Noun, spec.Loads = "settings", core.LoadsAtOnce
+	spec.Noun, spec.Loads = "settings object", core.LoadsAtOnce
 	spec.Refusals = refusals(core.Refusals{400: {"NUMERIC_RANGE_VALIDATOR_MINIMUM_CONSTRAINT",
 		"NUMERIC_RANGE_VALIDATOR_MAXIMUM_CONSTRAINT", "IP_ADDRESS_VALIDATOR_FAILED", "IP_ADDRESS_VALIDATOR_INVALID_PORT_SUFFIX"}})
 	return settings{
 		shape: shape{spec: spec, resource: "status_logs_settings", values: plain(namesOf(inputs)...)},
-		title: "log settings", summary: summary, inputs: inputs,
+		title: "logs", summary: summary, inputs: inputs,
 		fields: slices.Concat(
 			typed(isText, "format", "logcompressiontype"),
 			typed(isInt, "nentries", "filterdescriptions", "logfilesize", "rotatecount"),

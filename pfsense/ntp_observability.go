@@ -24,7 +24,7 @@ func newNTPObservability() settings {
 				AdapterVersion:      "ntp-settings-observability-v1",
 				RollbackPlanVersion: "ntp-settings-observability-rollback-v1",
 				ContractPrefix:      "ntpobs",
-				Title:               "NTP logging and statistics", Noun: "settings",
+				Title:               "NTP logging and statistics", Noun: "settings object",
 				WritePath: ntpSettingsPath, ReadPath: ntpSettingsPath,
 				Loads: core.LoadsAtOnce,
 				Refusals: refusals(core.Refusals{400: {"NUMERIC_RANGE_VALIDATOR_MINIMUM_CONSTRAINT",
@@ -34,7 +34,7 @@ func newNTPObservability() settings {
 			resource: "ntp_settings",
 			values:   plain(names...),
 		},
-		title: "NTP settings", summary: "logging and statistics of the time service",
+		title: "ntp", summary: "logging and statistics of the time service",
 		inputs: inputs,
 		fields: slices.Concat(
 			typed(isBool, "clockstats", "enable", "logpeer", "logsys", "loopstats", "peerstats", "serverauth", "statsgraph"),

@@ -22,7 +22,7 @@ func newStaticRouteEnabled() listed {
 				AdapterVersion:      "static-route-enabled-v1",
 				RollbackPlanVersion: "static-route-enabled-rollback-v1",
 				ContractPrefix:      "routeon",
-				Title:               "static route on or off", Noun: "route",
+				Title:               "route on or off", Noun: "route",
 				WritePath: staticRoutePath, ReadPath: staticRoutesPath,
 				OptionalReads: []string{aliasesPath, gatewaysPath, gatewayGroupsPath},
 				Loads:         core.Routing,
