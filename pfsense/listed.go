@@ -63,7 +63,7 @@ func (c listed) Targets(r core.Reading) ([]core.Target, error) {
 	out := make([]core.Target, len(rows))
 	for i, row := range rows {
 		out[i] = core.Target{Fields: c.key(row), Label: c.label(c.key(row)), Summary: c.summary(row)}
-		o, err := c.observeAt(r, rows, i)
+		o, err := c.observeRow(r, row)
 		if err == nil {
 			out[i].Locator = o.Locator
 			err = c.stored(r, o)
@@ -114,21 +114,27 @@ func (c listed) Observe(r core.Reading, identity core.Object) (core.Observation,
 }
 
 func (c listed) observeAt(r core.Reading, rows []core.Object, at int) (core.Observation, error) {
-	projection, err := c.project(r, rows[at])
+	o, err := c.observeRow(r, rows[at])
+	if err == nil {
+		o.Neighbours = neighboursOf(rows, at, func(row core.Object) string { return c.label(c.key(row)) })
+	}
+	return o, err
+}
+
+// observeRow is everything but the neighbours.
+func (c listed) observeRow(r core.Reading, row core.Object) (core.Observation, error) {
+	projection, err := c.project(r, row)
 	if err != nil {
 		return core.Observation{}, err
 	}
-	locator, err := locatorOf(rows[at])
+	locator, err := locatorOf(row)
 	if err != nil {
 		return core.Observation{}, err
 	}
-	o := core.Observation{
-		Identity: c.key(rows[at]), Projection: projection, Locator: locator,
-		Label: c.label(c.key(rows[at])), Summary: c.summary(rows[at]),
-		Neighbours: neighboursOf(rows, at, func(row core.Object) string { return c.label(c.key(row)) }),
-	}
+	o := core.Observation{Identity: c.key(row), Projection: projection, Locator: locator,
+		Label: c.label(c.key(row)), Summary: c.summary(row)}
 	if c.guard != nil {
-		o.Guard = c.guard(r, rows[at])
+		o.Guard = c.guard(r, row)
 	}
 	if c.related != nil {
 		o.Related = c.related(projection)

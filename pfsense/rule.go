@@ -159,6 +159,9 @@ func ruleSummary(row core.Object) string {
 	if row["disabled"] == true {
 		out = "disabled, " + out
 	}
+	if !blank(row["associated_rule_id"]) {
+		out += ", linked to a port forward"
+	}
 	if descr := textOf(row, "descr"); descr != "" {
 		out += ": " + strconv.Quote(descr)
 	}
