@@ -21,7 +21,8 @@ import (
 type rig struct {
 	t      testing.TB
 	dir    string
-	sim    *sim.Server
+	sim    *sim.Server // nil in a process that only joins
+	site   site
 	ring   *keys.FileRing
 	clock  *movedClock
 	opts   rigOptions
@@ -35,17 +36,27 @@ type rig struct {
 	anchor core.Anchor
 }
 
+// site is the appliance as a console is configured for it. Another process is
+// told it together with the rig's folder.
+type site struct{ URL, Pin, Key string }
+
 type rigOptions struct {
 	limits     *core.Limits
 	settle     time.Duration
 	deadlines  pfsense.Deadlines
 	faultPoint func(string)
+	wrapStore  func(core.Store) core.Store
+	wrapReader func(core.Reader) core.Reader
 	wrapSender func(core.Sender) core.Sender
+	wrapLoader func(core.Loader) core.Loader
 	profile    string
 	simClock   sim.Clock
-	dir        string // an existing folder to open, with url
-	simServer  *sim.Server
+	simServer  *sim.Server // an appliance that is already there
 	anchor     func(core.Anchor) core.Anchor
+	// front stands between the console and the simulator; nil: nothing does.
+	front func(*sim.Server) (url, pin string)
+	// frozen makes time stand still from there on, until a test moves it.
+	frozen time.Time
 	// sleep waits for the second look at the neighbours; without it there is
 	// none, so that it cannot get in the way of faults.
 	sleep func(context.Context, time.Duration)
@@ -59,11 +70,19 @@ const (
 	rigStoreID  = "rig"
 )
 
-// movedClock is the machine's clock plus what a test moved it.
-type movedClock struct{ offset atomic.Int64 }
+// movedClock is the machine's clock, or a frozen instant, plus what a test
+// moved it.
+type movedClock struct {
+	frozen time.Time
+	offset atomic.Int64
+}
 
 func (c *movedClock) Now() time.Time {
-	return core.Instant(time.Now().Add(time.Duration(c.offset.Load())))
+	now := c.frozen
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return core.Instant(now.Add(time.Duration(c.offset.Load())))
 }
 func (c *movedClock) move(d time.Duration) { c.offset.Add(int64(d)) }
 
@@ -71,15 +90,18 @@ var cheap = keys.Cost{Time: 1, MemoryKiB: 64, Threads: 1}
 
 func newRig(t testing.TB, opts rigOptions) *rig {
 	t.Helper()
-	if opts.sleep == nil {
-		opts.sleep = func(ctx context.Context, _ time.Duration) { <-ctx.Done() }
-	}
-	r := &rig{t: t, dir: t.TempDir(), clock: &movedClock{}, opts: opts}
+	r := &rig{t: t, dir: t.TempDir(), clock: &movedClock{frozen: opts.frozen}, opts: opts, sim: opts.simServer}
 	var err error
-	if r.sim, err = sim.New(sim.Options{Profile: opts.profile, Clock: opts.simClock}); err != nil {
-		t.Fatal(err)
+	if r.sim == nil {
+		if r.sim, err = sim.New(sim.Options{Profile: opts.profile, Clock: opts.simClock}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.sim.Close)
 	}
-	t.Cleanup(r.sim.Close)
+	r.site = site{URL: r.sim.URL(), Pin: r.sim.Fingerprint(), Key: r.sim.APIKey()}
+	if opts.front != nil {
+		r.site.URL, r.site.Pin = opts.front(r.sim)
+	}
 	ctx := context.Background()
 	r.ring, err = keys.InitFileRing(ctx, keys.FileRingConfig{Dir: filepath.Join(r.dir, "keyring"), StoreID: rigStoreID, Random: rand.Reader}, nil)
 	r.must(err)
@@ -94,6 +116,17 @@ func newRig(t testing.TB, opts rigOptions) *rig {
 	r.must(s.Close())
 	r.open()
 	t.Cleanup(r.close)
+	return r
+}
+
+// joinRig opens what another process has made.
+func joinRig(t testing.TB, dir string, at site, clock *movedClock, opts rigOptions) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: dir, site: at, clock: clock, opts: opts}
+	var err error
+	r.ring, err = keys.OpenFileRing(context.Background(), keys.FileRingConfig{Dir: filepath.Join(dir, "keyring"), StoreID: rigStoreID, Random: rand.Reader}, nil)
+	r.must(err)
+	r.open()
 	return r
 }
 
@@ -128,33 +161,41 @@ func (r *rig) open() {
 	r.must(err)
 	r.sealer, err = keys.NewSealer(k.Artifact, k.ArtifactKeyID, rand.Reader)
 	r.must(err)
-	trust, err := pfsense.PinnedKey(r.sim.Fingerprint())
+	trust, err := pfsense.PinnedKey(r.site.Pin)
 	r.must(err)
-	key, err := pfsense.NewAPIKey(r.sim.APIKey())
+	key, err := pfsense.NewAPIKey(r.site.Key)
 	r.must(err)
-	cfg := pfsense.Config{BaseURL: r.sim.URL(), TLS: trust, Key: key, Deadlines: r.opts.deadlines, Clock: r.clock}
+	cfg := pfsense.Config{BaseURL: r.site.URL, TLS: trust, Key: key, Deadlines: r.opts.deadlines, Clock: r.clock}
 	r.reader, err = pfsense.NewReader(cfg)
 	r.must(err)
 	sender, err := pfsense.NewSender(cfg)
 	r.must(err)
-	r.sender = sender
-	if r.opts.wrapSender != nil {
-		r.sender = r.opts.wrapSender(sender)
-	}
+	r.sender = wrapped[core.Sender](sender, r.opts.wrapSender)
 	loader, err := pfsense.NewLoader(cfg)
 	r.must(err)
-	r.anchor = keys.NewRingAnchor(r.ring)
-	if r.opts.anchor != nil {
-		r.anchor = r.opts.anchor(r.anchor)
+	r.anchor = wrapped[core.Anchor](keys.NewRingAnchor(r.ring), r.opts.anchor)
+	sleep := r.opts.sleep
+	if sleep == nil {
+		sleep = func(ctx context.Context, _ time.Duration) { <-ctx.Done() }
 	}
 	windows := core.DefaultWindows()
 	windows.Settle, windows.SecondLook = r.settle(), time.Millisecond
-	r.engine = core.NewEngine(core.Ports{Store: r.store, Reader: r.reader, Sender: r.sender, Loader: loader, Anchor: r.anchor,
+	r.engine = core.NewEngine(core.Ports{Store: wrapped[core.Store](r.store, r.opts.wrapStore),
+		Reader: wrapped[core.Reader](r.reader, r.opts.wrapReader), Sender: r.sender,
+		Loader: wrapped[core.Loader](loader, r.opts.wrapLoader), Anchor: r.anchor,
 		Sealer: r.sealer, Operators: r.operators(r.store), Lock: r.lock, Clock: r.clock, Random: rand.Reader,
-		Capabilities: pfsense.Capabilities(), Sleep: r.opts.sleep},
+		Capabilities: pfsense.Capabilities(), Sleep: sleep},
 		core.Settings{Operator: rigOperator, Appliance: "fw1.example.net", Windows: windows, OnTheSpot: true})
 	r.report, err = r.engine.Start(ctx)
 	r.must(err)
+}
+
+// wrapped puts a test's own port in front of a real one, if it has any.
+func wrapped[P any](port P, wrap func(P) P) P {
+	if wrap == nil {
+		return port
+	}
+	return wrap(port)
 }
 
 func (r *rig) settle() time.Duration {
