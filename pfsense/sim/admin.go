@@ -219,6 +219,30 @@ func (a *Admin) EditOverride(host, field, text string) bool {
 	return a.editEntry(overridePath, "host", host, "unbound", func(c *Config, at int) { c.Set(entryPath(overridePath, at, field), text) })
 }
 
+// Snapshot is a copy of the stored configuration, for example what a peer holds.
+type Snapshot struct{ root *dict }
+
+// Snapshot copies what is stored now.
+func (a *Admin) Snapshot() Snapshot { return Snapshot{a.srv.state.snapshot()} }
+
+// Synchronise puts sections of an earlier copy over the stored ones, as a high-availability peer does that pushes its
+// configuration: "aliases", "filter", "nat" and so on. Without sections everything is put back, as a restored backup.
+func (a *Admin) Synchronise(from Snapshot, sections ...string) {
+	if from.root == nil {
+		return
+	}
+	if len(sections) == 0 {
+		sections = from.root.keys
+	}
+	a.Edit("synchronised from the peer", func(c *Config) {
+		for _, name := range sections {
+			if v, ok := from.root.get(name); ok {
+				c.root.set(name, clone(v))
+			}
+		}
+	})
+}
+
 // SetReadOnly switches the API's read-only mode, as only the GUI can take back.
 func (a *Admin) SetReadOnly(on bool) { a.setting("read_only", on) }
 

@@ -82,7 +82,7 @@ func (s *session) keyAuth() (string, bool) {
 			return u.Name, true
 		}
 	}
-	return "", true
+	return s.storedKeyUser(key), true
 }
 
 func secretEqual(want, got string) bool {

@@ -399,6 +399,65 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
+// TestPeer has a peer put its older aliases back over a change.
+func TestPeer(t *testing.T) {
+	r := newRig(t, sim.Options{})
+	older := r.srv.Admin().Snapshot()
+	r.do(http.MethodPatch, "/firewall/alias", fields{"id": 1, "descr": "changed"})
+	r.do(http.MethodPatch, "/firewall/rule", fields{"id": 0, "descr": "changed too"})
+	r.srv.Admin().Synchronise(older, "aliases")
+	if r.stored() != before || r.srv.Stored("filter/rule/0/descr") != "changed too" {
+		t.Errorf("alias %q, rule %v", r.stored(), r.srv.Stored("filter/rule/0/descr"))
+	}
+	r.srv.Admin().Synchronise(older)
+	if r.srv.Stored("filter/rule/0/descr") == "changed too" {
+		t.Error("a restored backup left the rule changed")
+	}
+}
+
+// TestKeys makes a key as the console's enrolment may, uses it, and deletes it.
+func TestKeys(t *testing.T) {
+	r := newRig(t, sim.Options{})
+	ask := func(method, path, key string) reply {
+		req, err := http.NewRequest(method, r.srv.URL()+"/api/v2"+path, strings.NewReader(`{"descr":"made by a test"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if req.SetBasicAuth("admin", "invented-admin-pass"); key != "" {
+			req.Header.Del("Authorization")
+			req.Header.Set("X-API-Key", key)
+		}
+		if method != http.MethodPost {
+			req.Body, req.ContentLength = http.NoBody, 0
+		}
+		resp, err := r.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var env struct{ Data map[string]any }
+		_ = json.NewDecoder(resp.Body).Decode(&env)
+		return reply{status: resp.StatusCode, data: env.Data}
+	}
+	made := ask(http.MethodPost, "/auth/key", "").data.(map[string]any)
+	key, _ := made["key"].(string)
+	if key == "" || made["hash"] != nil {
+		t.Fatalf("made %v", made)
+	}
+	if got := ask(http.MethodGet, "/system/version", key); got.status != http.StatusOK {
+		t.Errorf("the new key: %d", got.status)
+	}
+	if strings.Contains(r.srv.StoredXML(""), key) {
+		t.Error("the key itself is stored")
+	}
+	if got := ask(http.MethodDelete, "/auth/key?id=6", ""); got.status != http.StatusOK {
+		t.Errorf("deleting: %d", got.status)
+	}
+	if got := ask(http.MethodGet, "/system/version", key); got.status != http.StatusUnauthorized {
+		t.Errorf("the deleted key: %d", got.status)
+	}
+}
+
 // TestControlCharacters: they break the stored file, and what then happens depends on the version.
 func TestControlCharacters(t *testing.T) {
 	for _, p := range sim.Profiles() {

@@ -31,6 +31,8 @@ func hooksOf(model string) hooks {
 		return timeServerHooks()
 	case "LogSettings":
 		return logHooks()
+	case "RESTAPIKey":
+		return keyHooks()
 	case "ConfigHistoryRevision":
 		return historyHooks()
 	}

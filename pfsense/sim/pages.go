@@ -18,12 +18,15 @@ func stockPage(code int) answer {
 		414: "414 Request-URI Too Large"}[code]
 	heading := title
 	if code == 400 {
-		heading = "400 Bad Request</h1></center>\r\n<center>Request Header Or Cookie Too Large</center>\r\n<center><h1>"
-		return htmlAnswer(code, fmt.Sprintf("<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<center><h1>400 Bad Request</h1></center>\r\n"+
-			"<center>Request Header Or Cookie Too Large</center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n", title))
+		heading = "400 Bad Request</h1></center>\r\n<center>Request Header Or Cookie Too Large"
+		return htmlAnswer(code, stockHTML(title, heading+"</center>"))
 	}
-	return htmlAnswer(code, fmt.Sprintf("<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<center><h1>%s</h1></center>\r\n"+
-		"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n", title, heading))
+	return htmlAnswer(code, stockHTML(title, heading+"</h1></center>"))
+}
+
+func stockHTML(title, heading string) string {
+	return fmt.Sprintf("<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<center><h1>%s\r\n"+
+		"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n", title, heading)
 }
 
 // plainHTTPPage is what the TLS port says to plain HTTP.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Profile names of the supported package versions.
@@ -36,22 +37,35 @@ type profile struct {
 	parentMustExist   bool // a missing DHCP server section is a missing parent; before, an empty one
 	brokenText        bool // control characters break PHP (2.4.3) instead of being lost with a backup
 	stockErrorPages   bool // the web server's own pages instead of pfSense's
-	unchecked         bool // the schema in PHP's own form is not offered
+	noNativeSchema    bool // the schema in PHP's own form is not offered (before 2.6.0)
+}
+
+// built holds each version's profile, which nobody changes, so that it is built once.
+var built = map[string]func() (*profile, error){
+	Profile243:  sync.OnceValues(func() (*profile, error) { return buildProfile(Profile243) }),
+	Profile271:  sync.OnceValues(func() (*profile, error) { return buildProfile(Profile271) }),
+	Profile2100: sync.OnceValues(func() (*profile, error) { return buildProfile(Profile2100) }),
 }
 
 func newProfile(name string) (*profile, error) {
+	build, ok := built[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %q (choose one of %s)", ErrProfile, name, strings.Join(Profiles(), ", "))
+	}
+	return build()
+}
+
+func buildProfile(name string) (*profile, error) {
 	p := &profile{name: name}
 	switch name {
 	case Profile243:
-		p.brokenText, p.stockErrorPages, p.unchecked = true, true, true
+		p.brokenText, p.stockErrorPages, p.noNativeSchema = true, true, true
 	case Profile271:
 		p.inFilter, p.foreignBlankNull, p.ruleFollowsState, p.parentMustExist = true, true, true, true
 	case Profile2100:
 		p.inFilter, p.foreignBlankNull, p.ruleFollowsState, p.parentMustExist = true, true, true, true
 		p.lengthsKept = true
 		p.dryRun, p.nameCharacters, p.deleteNeedsObject, p.anyInterface, p.basicNeedsBoth = true, true, true, true, true
-	default:
-		return nil, fmt.Errorf("%w: %q (choose one of %s)", ErrProfile, name, strings.Join(Profiles(), ", "))
 	}
 	t, err := loadTables(p)
 	if err != nil {

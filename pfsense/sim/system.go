@@ -88,7 +88,7 @@ func (t *tables) addExtraEndpoints(p *profile) {
 	add("services/bind/settings", "package", "pfSense-pkg-bind", false)
 	add("schema/openapi", "schema", "", true)
 	add("schema/graphql", "schema", "", true)
-	if !p.unchecked {
+	if !p.noNativeSchema {
 		add("schema/native", "schema", "", true)
 	}
 }

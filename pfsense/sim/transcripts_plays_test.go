@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,9 +40,6 @@ var conditions = map[string]func(*sim.Conditions){
 	"package installed, but the web GUI has not been reloaded since (no /api/v2/ location in nginx yet)":                                  func(c *sim.Conditions) { c.NotReloaded = true },
 	"pfctl rejects the generated ruleset (syntax error)":                                                                                  func(c *sim.Conditions) { c.RulesDoNotLoad = true },
 	"no process can be started (out of processes or memory), or the job ended before its process id could be checked":                     func(c *sim.Conditions) { c.SpawnFails = true },
-	"the filter reload takes about 5 s":                                                                                                   func(c *sim.Conditions) { c.ReloadTime = 5 * time.Second },
-	"the filter reload takes about 6 s; many applies are requested":                                                                       func(c *sim.Conditions) { c.ReloadTime = 6 * time.Second },
-	"the filter reload takes about 190 s":                                                                                                 func(c *sim.Conditions) { c.ReloadTime = 190 * time.Second },
 	"request sent to the plain-HTTP listener of a GUI that is set to HTTPS (pfSense default)":                                             func(*sim.Conditions) {},
 	"several hundred port forwards, release 2.5 to 2.6.0":                                                                                 func(*sim.Conditions) {},
 	"the package's write lock file exists and is not released (for example left by a killed PHP process)":                                 func(*sim.Conditions) {},
@@ -50,13 +49,36 @@ var conditions = map[string]func(*sim.Conditions){
 	"the client sent POST /firewall/rule (descr \"retry me\", apply, async false) and closed the connection after 1 s, before the answer": func(*sim.Conditions) {},
 }
 
+var (
+	reloadTakes  = regexp.MustCompile(`the (?:filter )?reload takes about (\d+) s`)
+	settingNamed = regexp.MustCompile(`^seed with (auth_methods|represent_interfaces_as|allowed_interfaces|hateoas)=? ?([\w,]+)`)
+)
+
+// condition finds the trouble that a start names.
+func condition(start string) (func(*sim.Conditions), bool) {
+	if m := reloadTakes.FindStringSubmatch(start); m != nil {
+		seconds, _ := strconv.Atoi(m[1])
+		return func(c *sim.Conditions) { c.ReloadTime = time.Duration(seconds) * time.Second }, true
+	}
+	set, ok := conditions[start]
+	return set, ok
+}
+
+// settingStored is the stored form of a setting of the package, up to its value's end.
+func settingStored(cfg []byte, name string) string {
+	return regexp.MustCompile("<" + name + ">[^<]*").FindString(string(cfg))
+}
+
 func startConfig(start string) ([]byte, bool) {
 	text, err := os.ReadFile(filepath.Join("data", "seed-config.xml"))
 	if err != nil {
 		return nil, false
 	}
 	pairs, isEdit := edits[start]
-	if _, isCondition := conditions[start]; start != "seed" && !isEdit && !isCondition {
+	if m := settingNamed.FindStringSubmatch(start); m != nil && !isEdit {
+		pairs, isEdit = []string{settingStored(text, m[1]), "<" + m[1] + ">" + m[2]}, true
+	}
+	if _, isCondition := condition(start); start != "seed" && !isEdit && !isCondition {
 		return nil, false
 	}
 	out := string(text)
@@ -68,37 +90,21 @@ func startConfig(start string) ([]byte, bool) {
 
 // plays are the scenarios in which more happens than one request after the other.
 var plays = map[string]func(*replay, []*transcript){
-	"transport.package_updating":        troubled,
-	"transport.php_down":                troubled,
-	"transport.webgui_not_reloaded":     troubled,
-	"apply.rules_do_not_load":           troubled,
-	"apply.spawn_fails":                 troubled,
-	"apply.gateway_timeout":             troubled,
-	"apply.queue_full":                  func(r *replay, steps []*transcript) { r.still(steps, "") },
-	"apply.slow_reload":                 func(r *replay, steps []*transcript) { r.still(steps, "status_done") },
-	"apply.list_takes_minutes":          slowList,
-	"concurrency.write_lock_held":       lockHeld,
-	"concurrency.late_write":            lateWrite,
-	"concurrency.lost_update":           lostUpdate,
-	"concurrency.read_during_write":     readDuringWrite,
-	"concurrency.client_gave_up":        clientGaveUp,
-	"transport.http_to_https_redirect":  troubled,
-	"half_done.spawn_fails_after_write": troubled,
-}
-
-// troubled sets the condition that each step names.
-func troubled(r *replay, steps []*transcript) {
-	for _, tr := range steps {
-		if set, ok := conditions[tr.StartsFrom]; ok {
-			r.srv.Admin().SetConditions(set)
-		}
-		r.step(tr)
-	}
+	"apply.queue_full":              func(r *replay, steps []*transcript) { r.still(steps, "") },
+	"apply.slow_reload":             func(r *replay, steps []*transcript) { r.still(steps, "status_done") },
+	"apply.list_takes_minutes":      slowList,
+	"concurrency.write_lock_held":   lockHeld,
+	"concurrency.late_write":        lateWrite,
+	"concurrency.lost_update":       lostUpdate,
+	"concurrency.read_during_write": readDuringWrite,
+	"concurrency.client_gave_up":    clientGaveUp,
 }
 
 // still replays with the clock standing, so that reloads stay under way until the named step.
 func (r *replay) still(steps []*transcript, moveBefore string) {
-	r.srv.Admin().SetConditions(conditions[r.sc.StartsFrom])
+	if set, ok := condition(r.sc.StartsFrom); ok {
+		r.srv.Admin().SetConditions(set)
+	}
 	for _, tr := range steps {
 		if tr.Does == moveBefore {
 			r.clock.Advance(time.Minute)

@@ -26,7 +26,7 @@ import (
 	"countersign/pfsense/sim"
 )
 
-// transcript is one recorded exchange; the format is described in the README beside the recordings.
+// transcript is one recorded exchange with the real package: one a file, named area.scenario.number.step@version.
 type transcript struct {
 	Name         string `json:"name"`
 	Does         string `json:"does"`
@@ -247,6 +247,9 @@ func (r *replay) each(steps []*transcript) {
 }
 
 func (r *replay) step(tr *transcript) {
+	if set, ok := condition(tr.StartsFrom); ok {
+		r.srv.Admin().SetConditions(set)
+	}
 	r.setClock(tr)
 	r.check(tr, r.send(tr))
 }
@@ -411,12 +414,19 @@ func (r *replay) sendRaw(tr *transcript) received {
 	return received{resp.StatusCode, resp.Header, got}
 }
 
+var abbreviated = regexp.MustCompile(`a+… \((\d+) times a\)`)
+
+// spellOut writes a text out that the recording abbreviates.
+func spellOut(s string) string {
+	return abbreviated.ReplaceAllStringFunc(s, func(m string) string {
+		n, _ := strconv.Atoi(abbreviated.FindStringSubmatch(m)[1])
+		return strings.Repeat("a", n)
+	})
+}
+
 func rawRequest(tr *transcript) (head, body string) {
 	q := tr.Request
-	path, proto := q.Path, "HTTP/1.1"
-	if i := strings.Index(path, "aaa…"); i >= 0 {
-		path = path[:i] + strings.Repeat("a", 9000)
-	}
+	path, proto := spellOut(q.Path), "HTTP/1.1"
 	if strings.Contains(tr.Does, "http_1_0") {
 		proto = "HTTP/1.0"
 	}
@@ -424,7 +434,7 @@ func rawRequest(tr *transcript) (head, body string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s\r\n", q.Method, path, proto)
 	for _, k := range slices.Sorted(maps.Keys(q.Headers)) {
-		fmt.Fprintf(&b, "%s: %s\r\n", k, q.Headers[k])
+		fmt.Fprintf(&b, "%s: %s\r\n", k, spellOut(q.Headers[k]))
 	}
 	switch {
 	case q.Headers["Transfer-Encoding"] == "chunked":
