@@ -115,6 +115,9 @@ func (r SigningRequest) Open(caps SpecSet) (SigningView, error) {
 }
 
 func checkAuthorizes(a Authorization, d Draft) error {
+	if err := checkNames(a.AuthorizationID); err != nil {
+		return err
+	}
 	if a.StepID != PlanStep || a.ExecutionIntentDigest != d.ExecutionIntentDigest ||
 		a.PlanDigest != d.PlanDigest || a.ApplianceDigest != d.ApplianceDigest {
 		return fmt.Errorf("%w: the authorization is for something else than the request shows", ErrBinding)
@@ -123,6 +126,9 @@ func checkAuthorizes(a Authorization, d Draft) error {
 }
 
 func checkConfirms(e ConfirmationEvidence, d Draft) error {
+	if err := checkNames(e.Nonce, e.ContractID, e.OperationID); err != nil {
+		return err
+	}
 	if e.TargetIdentityDigest != d.IdentityDigest || e.TargetFingerprint != d.Fingerprint || e.IntentDigest != d.IntentDigest {
 		return fmt.Errorf("%w: the confirmation is for something else than the request shows", ErrBinding)
 	}
@@ -132,6 +138,9 @@ func checkConfirms(e ConfirmationEvidence, d Draft) error {
 // concludes compares snapshot, intended and now once more, and requires that
 // the reading supports the conclusion and that the evidence binds it exactly.
 func concludes(e ReconciliationEvidence, doubt Doubt, c Capability, d Draft) (*Comparison, error) {
+	if err := checkNames(e.ContractID, e.OperationID); err != nil {
+		return nil, err
+	}
 	opened := Opened{Contract: d.bindings(), Capability: c, Request: d.Request, Snapshot: d.Observation.Projection}
 	cmp := Comparison{ContractID: e.ContractID, StateVersion: e.ObservedStateVersion, Origin: doubt.Origin,
 		Boundary: doubt.Boundary, Failure: doubt.Failure, ReadAt: doubt.ReadAt, Problem: doubt.Problem}
@@ -181,6 +190,16 @@ func (cmp Comparison) evidence(o Outcome) (ReconciliationEvidence, error) {
 		ev.VerifiedLifecycleLocator = &locator
 	}
 	return ev, nil
+}
+
+// checkNames: what is not an identifier would be refused once it is signed.
+func checkNames(names ...string) error {
+	for _, name := range names {
+		if !ValidIdentifier(name) {
+			return fmt.Errorf("%w: a name in the evidence", ErrInvalid)
+		}
+	}
+	return nil
 }
 
 func equalPointers[T comparable](a, b *T) bool {

@@ -4,7 +4,7 @@ package keys
 
 import "io/fs"
 
-const openNoFollow = 0
+const openNonBlocking, openNoFollow = 0, 0
 
 // checkOwner refuses: without Unix owners and modes nothing here can prove
 // that files are the owner's alone.

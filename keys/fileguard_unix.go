@@ -8,8 +8,12 @@ import (
 	"syscall"
 )
 
-// openNoFollow: do not follow a link, and do not wait for a FIFO's other end.
-const openNoFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+const (
+	// openNonBlocking: do not wait for a FIFO's other end.
+	openNonBlocking = syscall.O_NONBLOCK
+	// openNoFollow: do not follow a link either.
+	openNoFollow = syscall.O_NOFOLLOW | openNonBlocking
+)
 
 func checkOwner(info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -28,10 +27,9 @@ type FileRingConfig struct {
 // asked for by name, never because another keyring does not answer (design
 // section 7). Whatever is not exactly ours, in owner, kind and mode, is refused.
 type FileRing struct {
-	path   string
 	store  string
-	dir    *os.Root // the folder we checked, whatever its path names later
-	master Secret   // empty: items are not wrapped
+	dir    folder
+	master Secret // empty: items are not wrapped
 	random io.Reader
 }
 
@@ -142,13 +140,13 @@ func (r *FileRing) Delete(ctx context.Context, name string) error {
 	err := errors.Join(checkItemName(name), ctx.Err())
 	if err == nil {
 		err = withFileLock(ctx, r.lockPath(), func() error {
-			if _, err := r.inspect(fileName(name)); err != nil {
+			if _, err := r.dir.inspect(fileName(name)); err != nil {
 				return err
 			}
 			if err := r.dir.Remove(fileName(name)); err != nil {
 				return ioClass(err)
 			}
-			return r.syncDir()
+			return r.dir.sync()
 		})
 	}
 	if err != nil {
@@ -177,7 +175,7 @@ func (r *FileRing) change(ctx context.Context, op, name string, secret []byte, p
 	return nil
 }
 
-func (r *FileRing) lockPath() string { return filepath.Join(r.path, ringLockFile) }
+func (r *FileRing) lockPath() string { return filepath.Join(r.dir.path, ringLockFile) }
 
 // fileName of an item; "+" is in no item name.
 func fileName(item string) string { return strings.ReplaceAll(item, "/", "+") }
@@ -248,7 +246,7 @@ func (r *FileRing) read(name string) ([]byte, error) {
 // initWrapping makes the master key, wrapped under the passphrase, unless
 // there is one. It is called under the lock.
 func (r *FileRing) initWrapping(cost Cost, passphrase []byte) error {
-	switch _, err := r.inspect(ringMasterFile); {
+	switch _, err := r.dir.inspect(ringMasterFile); {
 	case !errors.Is(err, ErrNotFound):
 		return err
 	case len(passphrase) == 0:
