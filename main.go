@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -99,14 +98,12 @@ func build(ctx context.Context, r recipe) (_ *parts, err error) {
 	if err != nil {
 		return p, keyringError(err)
 	}
-	appliance, err := applianceConfig(ctx, c, r.ring, r.clock)
+	appliance, err := connect(ctx, c, r.ring, r.clock)
 	if err != nil {
 		return p, err
 	}
-	ports, err := p.appliancePorts(appliance)
-	if err != nil {
-		return p, err
-	}
+	p.closes = append(p.closes, appliance.Close)
+	ports := core.Ports{Reader: appliance, Sender: appliance.Sender, Loader: appliance.Loader}
 	if r.sender != nil {
 		ports.Sender = r.sender(ports.Sender)
 	}
@@ -133,35 +130,16 @@ func operatorConfig(r recipe, s *store.Store) keys.OperatorConfig {
 		Sleep: keys.Sleep, Random: rand.Reader, Cost: r.cost}
 }
 
-// appliancePorts opens the three ways to the firewall: reading, sending,
-// loading. They are different types.
-func (p *parts) appliancePorts(c pfsense.Config) (core.Ports, error) {
-	reader, err := pfsense.NewReader(c)
-	if err != nil {
-		return core.Ports{}, err
-	}
-	p.closes = append(p.closes, func() error { reader.Close(); return nil })
-	sender, err := pfsense.NewSender(c)
-	if err != nil {
-		return core.Ports{}, err
-	}
-	loader, err := pfsense.NewLoader(c)
-	if err != nil {
-		return core.Ports{}, err
-	}
-	p.closes = append(p.closes, func() error { loader.Close(); return nil })
-	return core.Ports{Reader: reader, Sender: sender, Loader: loader}, nil
-}
-
-func applianceConfig(ctx context.Context, c command.Config, ring keys.Keyring, clock core.Clock) (pfsense.Config, error) {
+// connect makes the ways to the configured firewall; it contacts nothing.
+func connect(ctx context.Context, c command.Config, ring keys.Keyring, clock core.Clock) (*pfsense.Appliance, error) {
 	secret, err := keys.LoadAPIKey(ctx, ring, apiKeyName(c))
 	if err != nil {
-		return pfsense.Config{}, keyringError(err)
+		return nil, keyringError(err)
 	}
 	defer secret.Clear()
 	key, err := pfsense.NewAPIKey(string(secret.Bytes()))
 	if err != nil {
-		return pfsense.Config{}, err
+		return nil, err
 	}
 	trust := pfsense.SystemRoots()
 	switch {
@@ -170,7 +148,10 @@ func applianceConfig(ctx context.Context, c command.Config, ring keys.Keyring, c
 	case c.Appliance.CAFile != "":
 		trust, err = pfsense.CAFile(c.Appliance.CAFile)
 	}
-	return pfsense.Config{BaseURL: c.Appliance.URL, TLS: trust, Key: key, Proxy: c.Appliance.Proxy, Clock: clock}, err
+	if err != nil {
+		return nil, err
+	}
+	return pfsense.Connect(pfsense.Config{BaseURL: c.Appliance.URL, TLS: trust, Key: key, Proxy: c.Appliance.Proxy, Clock: clock})
 }
 
 // apiKeyName: one key a firewall, whatever the spelling of its address.
@@ -202,28 +183,20 @@ func pinned(c command.Config) (core.Verifier, error) {
 }
 
 // openRing opens the keyring that the configuration names, and no other.
-func openRing(ctx context.Context, c command.Config, passphrase []byte) (keys.Keyring, func() error, error) {
-	if dir, ok := strings.CutPrefix(c.Keyring, "file:"); ok {
-		ring, err := keys.OpenFileRing(ctx, keys.FileRingConfig{Dir: dir, StoreID: c.Store.ID, Random: rand.Reader}, passphrase)
-		if err != nil {
-			return nil, nil, keyringError(err)
-		}
-		return ring, ring.Close, nil
-	}
-	ring, err := keys.NewOSRing(keys.OSRingConfig{StoreID: c.Store.ID, LockPath: c.Store.Path + ".keyring-lock"})
-	if err != nil {
-		return nil, nil, keyringError(err)
-	}
-	return ring, func() error { return nil }, nil
+func openRing(ctx context.Context, c command.Config) (keys.Keyring, io.Closer, error) {
+	ring, closer, err := keys.OpenRing(ctx, c.Keyring, c.Store.ID, keyringLock(c), c.KeyringPassphrase())
+	return ring, closer, keyringError(err)
 }
+
+func keyringLock(c command.Config) string { return c.Store.Path + ".keyring-lock" }
 
 // Console runs the full-screen program on the configured parts.
 func (wiring) Console(ctx context.Context, c command.Config, o command.ConsoleOptions) error {
-	ring, closeRing, err := openRing(ctx, c, o.KeyringSecret)
+	ring, closer, err := openRing(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer closeRing()
+	defer closer.Close()
 	p, err := build(ctx, recipe{config: c, ring: ring, clock: core.SystemClock{}})
 	if err != nil {
 		return err
@@ -249,11 +222,14 @@ func (wiring) Init(ctx context.Context, o command.InitOptions) error {
 			return err
 		}
 	}
-	ring, closeRing, err := initRing(ctx, *c)
-	if err != nil {
-		return err
+	if err := os.MkdirAll(filepath.Dir(c.Store.Path), 0o700); err != nil {
+		return storeError(err)
 	}
-	defer closeRing()
+	ring, closer, err := keys.InitRing(ctx, c.Keyring, c.Store.ID, keyringLock(*c), c.KeyringPassphrase())
+	if err != nil {
+		return keyringError(err)
+	}
+	defer closer.Close()
 	if err := provision(ctx, recipe{config: *c, ring: ring, clock: core.SystemClock{}}, o.APIKey, o.Passphrase); err != nil {
 		return err
 	}
@@ -278,17 +254,6 @@ func approvedPin(ctx context.Context, base string, approve func(string) (bool, e
 	return fingerprint, err
 }
 
-func initRing(ctx context.Context, c command.Config) (keys.Keyring, func() error, error) {
-	if dir, ok := strings.CutPrefix(c.Keyring, "file:"); ok {
-		ring, err := keys.InitFileRing(ctx, keys.FileRingConfig{Dir: dir, StoreID: c.Store.ID, Random: rand.Reader}, nil)
-		if err != nil {
-			return nil, nil, keyringError(err)
-		}
-		return ring, ring.Close, nil
-	}
-	return openRing(ctx, c, nil)
-}
-
 // provision makes everything a store needs: keys, anchor, store, operator.
 func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) error {
 	storeKeys, err := keys.InitStoreKeys(ctx, r.ring, keys.StoreKeyConfig{Random: rand.Reader})
@@ -301,9 +266,6 @@ func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) error {
 	}
 	if err := keys.NewRingAnchor(r.ring).Provision(ctx, 0); err != nil {
 		return keyringError(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(r.config.Store.Path), 0o700); err != nil {
-		return storeError(err)
 	}
 	s, err := store.Create(ctx, storeOptions(r.config, storeKeys, r.clock))
 	if err != nil {
@@ -326,11 +288,11 @@ func (wiring) Doctor(ctx context.Context, c command.Config, out io.Writer) error
 		fmt.Fprintf(out, "+ %-10s ok\n", what)
 		return nil
 	}
-	ring, closeRing, err := openRing(ctx, c, nil)
+	ring, closer, err := openRing(ctx, c)
 	if check("keyring", err) != nil {
 		return err
 	}
-	defer closeRing()
+	defer closer.Close()
 	k, err := keys.LoadStoreKeys(ctx, ring)
 	failed := check("keys", err)
 	if err == nil {
@@ -339,27 +301,22 @@ func (wiring) Doctor(ctx context.Context, c command.Config, out io.Writer) error
 	}
 	_, err = keys.NewRingAnchor(ring).Read(ctx)
 	failed = errors.Join(failed, check("anchor", err))
-	appliance, err := applianceConfig(ctx, c, ring, core.SystemClock{})
+	firewall, err := connect(ctx, c, ring, core.SystemClock{})
 	if err == nil {
-		err = checkFirewall(ctx, appliance, out)
+		defer firewall.Close()
+		var status core.ApplianceStatus
+		status, err = firewall.Status(ctx)
+		for _, w := range status.Warnings {
+			fmt.Fprintf(out, "  %-10s %s\n", "", w)
+		}
 	}
 	return errors.Join(failed, check("firewall", err))
 }
 
-func checkFirewall(ctx context.Context, c pfsense.Config, out io.Writer) error {
-	reader, err := pfsense.NewReader(c)
-	if err != nil {
-		return err
-	}
-	defer reader.Close()
-	status, err := reader.Status(ctx)
-	for _, w := range status.Warnings {
-		fmt.Fprintf(out, "  %-10s %s\n", "", w)
-	}
-	return err
-}
-
 func keyringError(err error) error {
+	if err == nil {
+		return nil
+	}
 	return &command.Classified{Code: command.ExitKeyring, Err: err, Hint: "run `countersign doctor` to see which part of the keyring does not answer"}
 }
 
@@ -410,7 +367,7 @@ const (
 // demo implements story.Parts: real parts in a temporary folder.
 type demo struct {
 	dir     string
-	sim     *sim.Server
+	sim     sim.Practice
 	ring    *keys.FileRing
 	signer  *keys.SigningKey
 	clock   story.Clock
@@ -435,18 +392,9 @@ func newDemo(ctx context.Context, offset time.Duration) (*demo, error) {
 }
 
 func (d *demo) prepare(ctx context.Context) (err error) {
-	if d.sim, err = sim.New(sim.Options{}); err != nil {
+	if d.sim, err = sim.NewPractice(sim.Options{}); err != nil {
 		return err
 	}
-	admin := d.sim.Admin()
-	admin.InsertAlias(3, "web_servers")
-	admin.SetAliasAddresses("web_servers", []string{"192.0.2.10", "192.0.2.11", "192.0.2.12"}, []string{"web1", "web2", "standby"})
-	admin.SetAliasDescription("web_servers", "Public web, old DC")
-	admin.InsertAlias(4, "office_hosts")
-	admin.SetAliasAddresses("office_hosts", []string{"198.51.100.40", "198.51.100.41"}, []string{"reception", "print server"})
-	admin.SetAliasDescription("office_hosts", "Office hosts")
-	admin.SetAliasAddresses("dns_ports", []string{"53", "853"}, []string{"DNS", "DNS over TLS"})
-
 	c := command.DefaultConfig()
 	c.Operator, c.Keyring = demoOperator, "file:"+filepath.Join(d.dir, "keyring")
 	c.Appliance = command.ApplianceConfig{URL: d.sim.URL(), Pin: d.sim.Fingerprint()}
@@ -514,11 +462,11 @@ func (wiring) DemoChild(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	ring, closeRing, err := openRing(ctx, c, nil)
+	ring, closer, err := openRing(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer closeRing()
+	defer closer.Close()
 	p, err := build(ctx, recipe{config: c, ring: ring, clock: core.SystemClock{}, cost: demoCost,
 		sender: func(core.Sender) core.Sender { return story.KillingSender{} }})
 	if err != nil {
@@ -555,64 +503,30 @@ func (d *demo) Remove() error {
 	if d.ring != nil {
 		err = d.ring.Close()
 	}
-	if d.sim != nil {
+	if d.sim.Server != nil {
 		d.sim.Close()
 	}
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
 // Simulator is the appliance of the story.
-func (d *demo) Simulator() story.Simulator { return appliance{d.sim} }
-
-// appliance implements story.Simulator.
-type appliance struct{ *sim.Server }
-
-const aliasWrites = "/firewall/alias"
-
-func (a appliance) Sends() int { return a.Wire().Mutations }
-func (a appliance) AliasDescription(name string) string {
-	entry, _ := a.Alias(name)
-	return entry.Descr
-}
-func (a appliance) EditAlias(name, text string) { a.Admin().SetAliasDescription(name, text) }
-func (a appliance) LoseNextAnswer() {
-	a.Inject(sim.Fault{Kind: sim.CommitThenDrop, Method: http.MethodPatch, Path: aliasWrites})
-}
-func (a appliance) EditAliasAfterReadings(readings int, name, text string) {
-	a.Inject(sim.Fault{Kind: sim.Call, Method: http.MethodGet, Path: "/firewall/aliases", Skip: readings,
-		At: sim.BeforeProcessing, Func: func(admin *sim.Admin) { admin.SetAliasDescription(name, text) }})
-}
+func (d *demo) Simulator() story.Simulator { return d.sim }
 
 // Sim runs the simulator until it is interrupted.
 func (wiring) Sim(ctx context.Context, o command.SimOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, unix.SIGTERM)
 	defer stop()
-	opts := sim.Options{Profile: o.Profile, Addr: o.Address}
+	opts := sim.RunOptions{Options: sim.Options{Profile: o.Profile, Addr: o.Address}, Faults: o.Faults}
 	if o.Config != "" {
-		text, err := os.ReadFile(o.Config)
-		if err != nil {
+		var err error
+		if opts.Config, err = os.ReadFile(o.Config); err != nil {
 			return err
 		}
-		opts.Config = text
 	}
 	if o.Seed != 0 {
 		opts.Rand = mathrand.New(mathrand.NewPCG(uint64(o.Seed), 0))
 	}
-	server, err := sim.New(opts)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	for _, text := range o.Faults {
-		fault, err := sim.ParseFault(text)
-		if err != nil {
-			return err
-		}
-		server.Inject(fault)
-	}
-	fmt.Fprintf(o.Out, "url          %s\napi key      %s\nfingerprint  %s\nprofile      %s\n", server.URL(), server.APIKey(), server.Fingerprint(), server.Profile())
-	<-ctx.Done()
-	return nil
+	return sim.Run(ctx, o.Out, opts)
 }
 
 // Verify checks a store or a copy completely, offline.
@@ -644,11 +558,11 @@ func (wiring) Export(ctx context.Context, c command.Config, out io.Writer) error
 
 // withStoreKeys opens the configured keyring for as long as do needs the keys.
 func withStoreKeys(ctx context.Context, c command.Config, do func(keys.StoreKeys) error) error {
-	ring, closeRing, err := openRing(ctx, c, nil)
+	ring, closer, err := openRing(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer closeRing()
+	defer closer.Close()
 	k, err := keys.LoadStoreKeys(ctx, ring)
 	if err != nil {
 		return keyringError(err)

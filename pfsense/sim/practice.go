@@ -26,13 +26,19 @@ func NewPractice(opts Options) (Practice, error) {
 		admin.SetAliasDescription(a.name, a.descr)
 	}
 	admin.SetAliasAddresses("dns_ports", []string{"53", "853"}, []string{"DNS", "DNS over TLS"})
+	// A box that has been in use: its overrides are sorted, and its NTP page
+	// was saved once.
+	admin.Edit("practice", func(c *Config) {
+		c.Move("unbound/hosts", 2, 0)
+		c.Set("ntpd/enable", "enabled")
+	})
 	admin.Reload()
 	return Practice{srv}, nil
 }
 
 const (
-	aliasPath   = "/firewall/alias"
-	aliasesPath = "/firewall/aliases"
+	aliasWrites = "/firewall/alias"
+	aliasReads  = "/firewall/aliases"
 )
 
 // Sends is how many requests other than readings have arrived.
@@ -50,12 +56,12 @@ func (p Practice) EditAlias(name, text string) { p.Admin().SetAliasDescription(n
 // EditAliasAfterReadings edits when that many readings of the aliases have
 // been answered and the next one arrives.
 func (p Practice) EditAliasAfterReadings(readings int, name, text string) {
-	p.Inject(Fault{Kind: Call, Method: http.MethodGet, Path: aliasesPath, Skip: readings, At: BeforeProcessing,
+	p.Inject(Fault{Kind: Call, Method: http.MethodGet, Path: aliasReads, Skip: readings, At: BeforeProcessing,
 		Func: func(a *Admin) { a.SetAliasDescription(name, text) }})
 }
 
 // LoseNextAnswer makes the appliance do the next change of an alias and drop
 // the connection without an answer.
 func (p Practice) LoseNextAnswer() {
-	p.Inject(Fault{Kind: CommitThenDrop, Method: http.MethodPatch, Path: aliasPath})
+	p.Inject(Fault{Kind: CommitThenDrop, Method: http.MethodPatch, Path: aliasWrites})
 }

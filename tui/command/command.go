@@ -34,10 +34,9 @@ type Wiring interface {
 
 // ConsoleOptions are the flags of the full-screen program.
 type ConsoleOptions struct {
-	Operator      string
-	ASCII         bool
-	NoColor       bool
-	KeyringSecret []byte // opens a passphrase-wrapped file keyring
+	Operator string
+	ASCII    bool
+	NoColor  bool
 }
 
 // DemoOptions are the flags of `demo`.
@@ -154,15 +153,12 @@ func newRoot(w Wiring, stdin io.Reader, stdout io.Writer) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := LoadConfig(b.configPath)
+			c, err := b.config()
 			if err != nil {
 				return err
 			}
 			if o.Operator != "" {
 				c.Operator = o.Operator
-			}
-			if o.KeyringSecret, err = b.keyringSecret(); err != nil {
-				return err
 			}
 			return w.Console(cmd.Context(), c, o)
 		},
@@ -177,15 +173,24 @@ func newRoot(w Wiring, stdin io.Reader, stdout io.Writer) *cobra.Command {
 	return root
 }
 
-// keyringSecret reads the secret of a wrapped file keyring where one was named.
-func (b *builder) keyringSecret() ([]byte, error) {
-	if b.secretFile == "" {
-		return nil, nil
+// config reads the configuration, and the passphrase of a wrapped keyring
+// where a file with one was named.
+func (b *builder) config() (Config, error) {
+	c, err := LoadConfig(b.configPath)
+	if err != nil {
+		return c, err
 	}
-	return secretFrom(b.secretFile, b.in, nil)
+	return c, b.unwrap(&c)
 }
 
-func (b *builder) config() (Config, error) { return LoadConfig(b.configPath) }
+func (b *builder) unwrap(c *Config) error {
+	if b.secretFile == "" {
+		return nil
+	}
+	var err error
+	c.keyringPassphrase, err = secretFrom(b.secretFile, b.in, nil)
+	return err
+}
 
 // usage makes a wrong number of arguments a usage error.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {

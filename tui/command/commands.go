@@ -56,6 +56,9 @@ func (b *builder) init() *cobra.Command {
 			if o.Config.Appliance.URL == "" || o.Config.Operator == "" {
 				return fmt.Errorf("%w: --url and --operator are needed", errUsage)
 			}
+			if err := b.unwrap(&o.Config); err != nil {
+				return err
+			}
 			o.ConfigPath, o.Out = b.configPath, b.out
 			o.Approve = approvePin(pin)
 			var err error

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,7 +25,14 @@ type Config struct {
 	Store     StoreConfig     `toml:"store"`
 	Policy    PolicyConfig    `toml:"policy"`
 	Authority []PinnedKey     `toml:"authority"`
+
+	// keyringPassphrase opens a wrapped file keyring. It is never written.
+	keyringPassphrase []byte
 }
+
+// KeyringPassphrase returns a copy of the passphrase of a wrapped file
+// keyring, for whoever uses it erases it; nil without one.
+func (c Config) KeyringPassphrase() []byte { return bytes.Clone(c.keyringPassphrase) }
 
 // ApplianceConfig says which firewall, and how its TLS is trusted.
 type ApplianceConfig struct {
