@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"countersign/core"
 	"countersign/views"
 )
 
@@ -115,11 +116,6 @@ func (m *Model) decide(intent views.Intent) tea.Cmd {
 			id, err := e.Authorize(ctx, i.Draft, who, i.Passphrase)
 			return views.Authorized{ID: id, Err: err}
 		})
-	case views.UseArtifact:
-		return m.agree(nil, func(ctx context.Context) tea.Msg {
-			id, err := e.AuthorizeFromInbox(ctx, i.Draft, i.Authorization, who)
-			return views.Authorized{ID: id, Err: err}
-		})
 	case views.ConfirmContract:
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
 			return views.Confirmed{ID: i.ID, Err: e.Confirm(ctx, i.ID, i.Typed, who, i.Passphrase)}
@@ -158,7 +154,78 @@ func (m *Model) run(intent views.Intent) tea.Cmd {
 			return views.RunStarted{ID: i.ID, Err: e.Load(ctx, i.ID, who, i.Passphrase)}
 		})
 	}
+	return m.useSigned(intent)
+}
+
+// useSigned takes what was signed elsewhere.
+func (m *Model) useSigned(intent views.Intent) tea.Cmd {
+	e, who := m.engine, m.frame.Operator
+	switch i := intent.(type) {
+	case views.UseArtifact:
+		return m.agree(nil, func(ctx context.Context) tea.Msg {
+			id, err := e.AuthorizeFromInbox(ctx, i.Draft, i.Authorization, who)
+			return views.Authorized{ID: id, Err: err}
+		})
+	case views.UseConfirmation:
+		return m.agree(nil, func(ctx context.Context) tea.Msg {
+			return views.Confirmed{ID: i.ID, Err: e.ConfirmWith(ctx, i.ID, i.Typed, i.Evidence)}
+		})
+	case views.UseConclusion:
+		return m.agree(nil, func(ctx context.Context) tea.Msg {
+			return views.Concluded{ID: i.ID, Outcome: i.Evidence.Outcome, Err: e.ReconcileWith(ctx, i.ID, i.Evidence, i.Seen)}
+		})
+	}
+	return m.export(intent)
+}
+
+// export writes a request that is signed elsewhere.
+func (m *Model) export(intent views.Intent) tea.Cmd {
+	e := m.engine
+	write := func(kind core.ProofKind, name string, call func(ctx context.Context, path string) error) tea.Cmd {
+		path := m.opts.RequestPath(kind, name)
+		return m.agree(nil, func(ctx context.Context) tea.Msg { return views.Exported{Path: path, Err: call(ctx, path)} })
+	}
+	switch i := intent.(type) {
+	case views.ExportAuthorization:
+		return write(core.ProofAuthorization, i.Draft.RequestKey, func(ctx context.Context, path string) error {
+			return e.ExportAuthorizationRequest(ctx, i.Draft, path)
+		})
+	case views.ExportConfirmation:
+		return write(core.ProofConfirmation, i.ID, func(ctx context.Context, path string) error {
+			return e.ExportConfirmationRequest(ctx, i.ID, path)
+		})
+	case views.ExportConclusion:
+		return write(core.ProofReconciliation, i.ID, func(ctx context.Context, path string) error {
+			return e.ExportReconciliationRequest(ctx, i.ID, i.Outcome, i.Seen, path)
+		})
+	}
 	return nil
+}
+
+// start starts the engine behind the first frame, or probes at once where it
+// is started already.
+func (m *Model) start() tea.Cmd {
+	if m.opts.Start == nil {
+		return m.probe()
+	}
+	return m.agree(nil, func(ctx context.Context) tea.Msg {
+		report, err := m.opts.Start(ctx)
+		return views.Started{Report: report, Err: err}
+	})
+}
+
+// onStarted says what the start found, and probes the firewall.
+func (m *Model) onStarted(msg tea.Msg) tea.Cmd {
+	started, ok := msg.(views.Started)
+	if !ok {
+		return nil
+	}
+	if started.Err != nil {
+		m.notice = views.Refused(started.Err)
+	} else if found := views.Found(started.Report); found.Text != "" || found.Way != "" {
+		m.notice = found
+	}
+	return m.probe()
 }
 
 // begin remembers when a run was started here, so that an earlier run of the

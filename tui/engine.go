@@ -11,6 +11,7 @@ import (
 type Engine interface {
 	Observer
 	Gates
+	OffHost
 	Runs
 }
 
@@ -37,10 +38,19 @@ type Observer interface {
 // Gates record what an operator agreed to.
 type Gates interface {
 	Authorize(ctx context.Context, d core.Draft, operator string, passphrase []byte) (contractID string, err error)
-	AuthorizeFromInbox(ctx context.Context, d core.Draft, a core.Authorization, operator string) (contractID string, err error)
 	Confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte) error
 	Decline(ctx context.Context, contractID, operator string, passphrase []byte) error
 	Reconcile(ctx context.Context, contractID string, o core.Outcome, seen core.Comparison, operator string, passphrase []byte) error
+}
+
+// OffHost writes requests that are signed elsewhere, and takes what comes back.
+type OffHost interface {
+	ExportAuthorizationRequest(ctx context.Context, d core.Draft, path string) error
+	ExportConfirmationRequest(ctx context.Context, contractID, path string) error
+	ExportReconciliationRequest(ctx context.Context, contractID string, o core.Outcome, seen core.Comparison, path string) error
+	AuthorizeFromInbox(ctx context.Context, d core.Draft, a core.Authorization, operator string) (contractID string, err error)
+	ConfirmWith(ctx context.Context, contractID, typedTarget string, ev core.ConfirmationEvidence) error
+	ReconcileWith(ctx context.Context, contractID string, ev core.ReconciliationEvidence, seen core.Comparison) error
 }
 
 // Runs start something that the engine owns and finishes.
@@ -52,3 +62,5 @@ type Runs interface {
 	Subscribe() (<-chan core.Progress, func())
 	InFlight() int
 }
+
+var _ Engine = (*core.Engine)(nil)

@@ -527,3 +527,41 @@ func (f *fake) StoreHealth(context.Context) (core.StoreHealth, error) {
 func (f *fake) ApplianceStatus() core.ApplianceStatus {
 	return core.ApplianceStatus{Version: "2.8.1", APIVersion: "2.7.1", ReadOnlyKnown: true}
 }
+
+func (f *fake) export(kind, path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.called("export %s to %s", kind, path)
+	return nil
+}
+
+func (f *fake) ExportAuthorizationRequest(_ context.Context, _ core.Draft, path string) error {
+	return f.export("authorization", path)
+}
+
+func (f *fake) ExportConfirmationRequest(_ context.Context, _, path string) error {
+	return f.export("confirmation", path)
+}
+
+func (f *fake) ExportReconciliationRequest(_ context.Context, _ string, o core.Outcome, _ core.Comparison, path string) error {
+	return f.export(string(o), path)
+}
+
+func (f *fake) ConfirmWith(_ context.Context, id, typed string, ev core.ConfirmationEvidence) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.called("confirm %s with evidence of %s", typed, ev.AuthorityID)
+	digest := digestOf("confirmation")
+	f.details[id].Contract.ConfirmationDigest = &digest
+	f.settle(f.details[id])
+	return nil
+}
+
+func (f *fake) ReconcileWith(_ context.Context, id string, ev core.ReconciliationEvidence, _ core.Comparison) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.called("reconcile %s with evidence of %s", ev.Outcome, ev.AuthorityID)
+	to, _ := ev.Outcome.Target()
+	f.move(id, to)
+	return nil
+}

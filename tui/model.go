@@ -47,7 +47,8 @@ func New(opts Options) *Model {
 	theme := views.NewTheme(views.ThemeOptions{ASCII: opts.ASCII, NoColor: opts.NoColor, Plain: opts.Plain})
 	m := &Model{opts: opts, engine: opts.Engine, begun: map[string]time.Time{}}
 	m.frame = &views.Frame{Theme: theme, KeyMap: views.NewKeyMap(theme.Marks), Header: opts.Engine.Header(),
-		Now: opts.Clock.Now(), Zone: opts.Zone, Operator: opts.Operator, Banner: opts.Banner}
+		Now: opts.Clock.Now(), Zone: opts.Zone, Operator: opts.Operator, Banner: opts.Banner,
+		Exports: opts.RequestPath != nil}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.progress, m.unsubscribe = opts.Engine.Subscribe()
 	m.list = views.NewList(m.frame)
@@ -61,7 +62,7 @@ func New(opts Options) *Model {
 // Init reads the first page, who is enrolled, and probes the appliance.
 func (m *Model) Init() tea.Cmd {
 	intent, cmd := m.list.Init()
-	return tea.Batch(cmd, m.act(m.list, intent), m.readOperators(), m.probe(), m.nextProgress(), m.tick())
+	return tea.Batch(cmd, m.act(m.list, intent), m.start(), m.readOperators(), m.nextProgress(), m.tick())
 }
 
 // Update handles what happened and keeps the layout current.
@@ -82,7 +83,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.onTick()
 	case answered:
 		m.busy--
-		return m.deliver(msg.msg)
+		return tea.Batch(m.deliver(msg.msg), m.onStarted(msg.msg))
 	case observed:
 		return tea.Batch(m.onProgress(msg.progress), m.nextProgress())
 	case stopped:
@@ -113,6 +114,11 @@ func (m *Model) note(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case views.HeaderRead:
 		m.probing, m.probedAt = false, m.opts.Clock.Now()
+		if msg.Err != nil {
+			m.notice = views.Refused(msg.Err)
+		}
+	case views.Exported:
+		m.notice = views.WroteRequest(msg.Path)
 		if msg.Err != nil {
 			m.notice = views.Refused(msg.Err)
 		}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"os"
@@ -19,7 +20,14 @@ type Options struct {
 	NoColor  bool           // also set by NO_COLOR
 	Plain    bool           // no escape sequences in what is drawn
 	Banner   string         // one line above the list; the demo shows its passphrase there
-	Notice   string         // what the start found and did, shown first
+	Notice   string         // shown first
+	// Start takes the executor lock and recovers what was under way. It runs
+	// behind the first frame; until it has ended the header says STARTING. nil
+	// where the engine was started already.
+	Start func(context.Context) (core.StartReport, error)
+	// RequestPath names the file for a request that is signed elsewhere; nil
+	// where the console writes none.
+	RequestPath func(kind core.ProofKind, name string) string
 	// NewKey makes request keys (seed 001); random where nil.
 	NewKey func() string
 	// Wait returns when every run has ended and is recorded; Run calls it

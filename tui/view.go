@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	"countersign/views"
 )
 
@@ -12,66 +10,23 @@ type layout struct {
 	width, height int
 }
 
-// chrome is the lines around body and notice: two of the head, two rules and
-// the foot.
-const chrome = 5
-
-// lay sizes the shown screen for what the head, the notice and the foot leave.
+// lay sizes the shown screen for what head, notice and foot leave.
 func (m *Model) lay() {
-	next := layout{m.top(), m.width, m.height - chrome - len(m.noticeLines())}
-	if next == m.laidOut || m.width == 0 {
+	if m.width == 0 {
 		return
 	}
-	m.laidOut = next
-	next.screen.SetSize(next.width, max(1, next.height))
-}
-
-// noticeLines are the notice, or else the screen's hint.
-func (m *Model) noticeLines() []string {
-	n := m.notice
-	if n.Text == "" {
-		n = views.Told(m.top().Hint())
+	next := layout{m.top(), m.width, views.BodyHeight(m.frame, m.top(), m.notice, m.width, m.height)}
+	if next != m.laidOut {
+		m.laidOut = next
+		next.screen.SetSize(next.width, next.height)
 	}
-	return views.NoticeLines(m.frame, n, m.width)
 }
 
-// View draws exactly the terminal's lines: a taller view would lose its top.
+// View draws the shown screen, and nothing before the terminal's size is
+// known or after the console was left.
 func (m *Model) View() string {
 	if m.width == 0 || m.quitting {
 		return ""
 	}
-	top := m.top()
-	if views.TooSmall(m.width, m.height, false) {
-		return views.SmallView(m.frame, m.width, m.height, false)
-	}
-	notice := m.noticeLines()
-	body := m.height - chrome - len(notice)
-	text := ""
-	if views.TooSmall(m.width, m.height, top.Gate()) {
-		text = views.SmallView(m.frame, m.width, body, true)
-	} else {
-		text = top.View()
-	}
-	lines := []string{views.HeaderLine(m.frame, m.width), m.secondLine(), views.RuleLine(m.frame, m.width)}
-	lines = append(lines, exactly(text, body)...)
-	lines = append(lines, notice...)
-	lines = append(lines, views.RuleLine(m.frame, m.width), views.FooterLine(m.frame, top.Keys(), top.Situation(), m.width))
-	return strings.Join(lines, "\n")
-}
-
-func (m *Model) secondLine() string {
-	if m.top() == views.Screen(m.list) {
-		return views.HealthLine(m.frame, m.width)
-	}
-	left, right := m.top().Title()
-	return views.TitleLine(m.frame, left, right, m.width)
-}
-
-// exactly cuts or fills text to n lines.
-func exactly(text string, n int) []string {
-	lines := strings.Split(text, "\n")
-	for len(lines) < n {
-		lines = append(lines, "")
-	}
-	return lines[:max(0, n)]
+	return views.Compose(m.frame, m.top(), m.notice, m.width, m.height)
 }

@@ -43,14 +43,14 @@ func (a *Authorize) Title() (string, string) {
 func (a *Authorize) Keys() []Binding {
 	k := a.KeyMap
 	return []Binding{k.Agree.as("authorize"), k.FromInbox, k.Back.as("back to the form (nothing is created)"), k.HelpTyping,
-		k.Operator, k.PageUp, k.PageDown}
+		k.Operator, k.Export, k.PageUp, k.PageDown}
 }
 
 // Situation says why the draft cannot be authorized.
 func (a *Authorize) Situation() Situation {
 	s := a.situation(a.closed())
-	if a.artifact == nil {
-		s.Own["take from inbox"] = "no artifact in the inbox fits this draft"
+	if a.artifact != nil {
+		s.Own["take from inbox"] = a.closed()
 	}
 	return s
 }
@@ -86,7 +86,7 @@ func (a *Authorize) look(files []core.InboxFile) {
 	a.artifact = nil
 	for _, f := range files {
 		x := f.Authorization
-		if f.Problem == "" && x.ExecutionIntentDigest == a.draft.ExecutionIntentDigest && x.PlanDigest == a.draft.PlanDigest {
+		if f.Problem == "" && !f.Used && f.Stale == "" && x.ExecutionIntentDigest == a.draft.ExecutionIntentDigest && x.PlanDigest == a.draft.PlanDigest {
 			a.artifact = &x
 		}
 	}
@@ -107,6 +107,8 @@ func (a *Authorize) press(msg tea.KeyMsg) Intent {
 	switch {
 	case a.closed() != "":
 		return nil
+	case k.Export.Is(msg):
+		return ExportAuthorization{a.draft}
 	case k.FromInbox.Is(msg) && a.artifact != nil:
 		a.waiting = waitReading
 		return UseArtifact{Draft: a.draft, Authorization: *a.artifact}
@@ -124,7 +126,7 @@ func (a *Authorize) View() string { return a.stack(a.reviewed(), a.questions()) 
 
 func (a *Authorize) questions() []string {
 	if closed := a.closed(); closed != "" {
-		return []string{" " + a.Theme.Warn.Render(a.Theme.Clean("Not now: "+closed))}
+		return a.notNow(closed, 1)
 	}
 	return []string{a.prompt(true)}
 }

@@ -17,7 +17,8 @@ type Confirm struct {
 	review core.Review
 	read   bool
 	name   entry
-	named  bool // the name was typed; the passphrase is asked
+	named  bool                       // the name was typed; the passphrase is asked
+	signed *core.ConfirmationEvidence // signed elsewhere and waiting, or nil
 }
 
 // NewConfirm reviews a contract for its confirmation.
@@ -57,12 +58,15 @@ func (c *Confirm) Keys() []Binding {
 		next = k.Agree.as("confirm")
 	}
 	return []Binding{next, k.ReadAgain, k.DeclineHere, k.Back.as("leave (stays PREPARED)"), k.HelpTyping,
-		k.Operator, k.PageUp, k.PageDown}
+		k.FromInbox, k.Operator, k.Export, k.PageUp, k.PageDown}
 }
 
 // Situation says why the form cannot go on.
 func (c *Confirm) Situation() Situation {
 	s := c.situation(c.closed())
+	if c.signed != nil {
+		s.Own["take from inbox"] = c.closed()
+	}
 	s.Actions = c.review.Actions
 	return s
 }
@@ -93,6 +97,9 @@ func (c *Confirm) Update(msg tea.Msg) (Intent, tea.Cmd) {
 		if msg.ID == c.id {
 			return c.take(msg), nil
 		}
+	case InboxRead:
+		c.look(msg.Files)
+		c.measure()
 	case Confirmed:
 		if msg.ID == c.id {
 			return c.confirmed(msg.Err), nil
@@ -108,7 +115,17 @@ func (c *Confirm) take(msg ReviewRead) Intent {
 	}
 	c.review, c.read, c.seenAll = msg.Review, true, false
 	c.measure()
-	return nil
+	return NeedInbox{}
+}
+
+// look finds a confirmation of exactly this contract.
+func (c *Confirm) look(files []core.InboxFile) {
+	c.signed = nil
+	for _, f := range files {
+		if f.Confirmation != nil && f.ContractID == c.id && !f.Used && f.Stale == "" && f.Problem == "" {
+			c.signed = f.Confirmation
+		}
+	}
 }
 
 // confirmed goes on to sending, or back to the question that was refused.
@@ -134,6 +151,10 @@ func (c *Confirm) press(msg tea.KeyMsg) Intent {
 		return OpenDecline{c.review.Detail}
 	case c.closed() != "":
 		return nil
+	case k.Export.Is(msg):
+		return ExportConfirmation{c.id}
+	case k.FromInbox.Is(msg) && c.signed != nil:
+		return c.useSigned()
 	case k.NextField.Is(msg):
 		return c.next()
 	case c.named:
@@ -144,6 +165,16 @@ func (c *Confirm) press(msg tea.KeyMsg) Intent {
 		return Say{Notice{Text: sayPasteRefused, Refusal: true}}
 	}
 	return nil
+}
+
+// useSigned confirms with what was signed elsewhere; the name is typed all
+// the same.
+func (c *Confirm) useSigned() Intent {
+	if c.name.String() != c.review.Target {
+		return Say{Notice{Text: reasonTypeName, Refusal: true}}
+	}
+	c.waiting = waitReading
+	return UseConfirmation{ID: c.id, Typed: c.name.String(), Evidence: *c.signed}
 }
 
 // next goes from the name to the passphrase, and from there to the decision.
@@ -169,7 +200,7 @@ func (c *Confirm) questions() []string {
 	case !c.read:
 		return []string{"", ""}
 	case closed != "":
-		return []string{" " + t.Warn.Render(t.Clean("Not now: "+closed)), ""}
+		return c.notNow(closed, 2)
 	}
 	name := " " + sayTypeName + "  " + c.name.show(t, !c.named)
 	return []string{name, c.prompt(c.named)}
@@ -195,6 +226,9 @@ func (c *Confirm) reviewed() []string {
 	}
 	p.blank()
 	p.pair("prepared", c.provenance())
+	if c.signed != nil {
+		p.styled(t.Info, "inbox", "a confirmation of "+c.signed.AuthorityID+" waits: type the name, then ^t uses it")
+	}
 	if r.Drift != "" {
 		p.blank()
 		p.text(t.Warn, 1, "Sending now would be refused: "+r.Drift)

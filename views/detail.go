@@ -180,7 +180,7 @@ func (d *Detail) lines() []string {
 		d.summary(p)
 		d.bound(p)
 		p.blank()
-		p.timeline(d.Frame, d.detail.Events, d.detail.Loads)
+		p.timeline(d.Frame, d.detail)
 	}
 	return p.lines
 }
@@ -207,7 +207,7 @@ func (d *Detail) summary(p *page) {
 		p.pair("way back", d.detail.WayBack)
 	}
 	if rowHeight(r) == 2 {
-		p.pair("loading", loadWords(r.Load)+", by "+subsystemWords(r.Loads))
+		p.pair("loading", t.words(loadWords(r.Load))+", by "+subsystemWords(r.Loads))
 	}
 	p.blank()
 }
@@ -215,7 +215,7 @@ func (d *Detail) summary(p *page) {
 // standing adds a state and what it means now.
 func (p *page) standing(s core.State, sentence string) {
 	lead := " " + p.theme.State(s) + "  "
-	p.hanging(p.theme.Text, lead, strings.Repeat(" ", ansi.StringWidth(lead)), sentence)
+	p.hanging(p.theme.Text, lead, strings.Repeat(" ", ansi.StringWidth(lead)), p.theme.words(sentence))
 }
 
 // standing adds what an operator must know about a state that waits.

@@ -50,6 +50,8 @@ func (e *Execution) Title() (string, string) {
 	t := e.Theme
 	verb := "Sending"
 	switch {
+	case e.failure != nil:
+		verb = "Not sent"
 	case e.ready:
 		verb = "Ready to send"
 	case e.progress.Done:
@@ -102,6 +104,8 @@ func (e *Execution) Keys() []Binding {
 	k := e.KeyMap
 	moving := []Binding{k.Up, k.Down, k.PageUp, k.PageDown}
 	switch {
+	case e.failure != nil:
+		return append([]Binding{k.Background, k.Help}, moving...)
 	case e.ready:
 		return append([]Binding{k.Send, k.Back.as("leave (nothing is sent)"), k.Help}, moving...)
 	case e.progress.Done:
@@ -248,12 +252,12 @@ func (e *Execution) steps(p *page) {
 		}
 	}
 	for _, s := range steps {
-		p.step(e.Frame, s, e.progress.Direction)
+		p.step(e.Frame, s, e.progress)
 	}
 }
 
 // step adds one line: mark, words, and how long it took.
-func (p *page) step(f *Frame, s core.StepProgress, dir core.Direction) {
+func (p *page) step(f *Frame, s core.StepProgress, run core.Progress) {
 	t := p.theme
 	mark, style, time := " ", t.Dim, ""
 	switch s.Status {
@@ -269,7 +273,7 @@ func (p *page) step(f *Frame, s core.StepProgress, dir core.Direction) {
 	case core.StepSkipped:
 		mark = t.Marks.Skip
 	}
-	p.raw("   " + style.Render(mark+" "+t.fit(t.Clean(stepWords(s, dir)), 46)) + t.Dim.Render(time))
+	p.raw("   " + style.Render(mark+" "+t.fit(t.Clean(stepWords(s, run)), 46)) + t.Dim.Render(time))
 }
 
 // ending says that nothing is sent again, or how the run ended.
@@ -286,7 +290,7 @@ func (e *Execution) ending(p *page) {
 	if r.Final != "" {
 		p.standing(r.Final, r.Sentence)
 	} else {
-		p.text(t.Strong, 1, r.Sentence)
+		p.text(t.Strong, 1, t.words(r.Sentence))
 	}
 	if r.Err != nil {
 		p.refusal(r.Err)

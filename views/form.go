@@ -13,6 +13,12 @@ import (
 	"countersign/core"
 )
 
+// listLines and pickLines are how much of a list is shown at once.
+const (
+	listLines = 4
+	pickLines = 8
+)
+
 // formHead is how many lines the screen shows above the form.
 const formHead = 2
 
@@ -24,11 +30,13 @@ type form struct {
 	form   *huh.Form
 	texts  map[string]*string
 	flags  map[string]*bool
+	picks  map[string]*[]string
 }
 
 // newForm builds a form; typed are values of an earlier one, or nil.
 func newForm(t *Theme, fields []core.Field, typed map[string]any) *form {
-	f := &form{theme: t, fields: fields, texts: map[string]*string{}, flags: map[string]*bool{}}
+	f := &form{theme: t, fields: fields, texts: map[string]*string{}, flags: map[string]*bool{},
+		picks: map[string]*[]string{}}
 	var asked []huh.Field
 	for _, field := range fields {
 		value, ok := typed[field.Name]
@@ -53,33 +61,49 @@ func (f *form) field(field core.Field, value any) huh.Field {
 		return huh.NewSelect[bool]().Key(field.Name).Title(title).Description(help).
 			Options(huh.NewOption("yes", true), huh.NewOption("no", false)).Value(&flag)
 	}
+	if field.Kind == core.ListField && len(field.Choices) > 0 {
+		picked := splitEntries(textOf(value))
+		f.picks[field.Name] = &picked
+		return huh.NewMultiSelect[string]().Key(field.Name).Title(title).Description(help).
+			Options(choicesOf(f.theme, field)...).Height(pickLines).Value(&picked)
+	}
 	text := textOf(value)
 	f.texts[field.Name] = &text
 	switch field.Kind {
 	case core.ChoiceField:
 		return huh.NewSelect[string]().Key(field.Name).Title(title).Description(help).
-			Options(choicesOf(f.theme, field)...).Height(12).Value(&text)
+			Options(choicesOf(f.theme, field)...).Height(pickLines + 2).Value(&text)
 	case core.ListField:
 		return huh.NewText().Key(field.Name).Title(title).Description(help).ExternalEditor(false).
-			Lines(8).CharLimit(field.Limit).ShowLineNumbers(false).Value(&text)
+			Lines(listLines).CharLimit(field.Limit).ShowLineNumbers(false).Value(&text)
 	case core.NumberField:
 		return huh.NewInput().Key(field.Name).Title(title).Description(help).Validate(wholeNumber).Value(&text)
 	}
 	return huh.NewInput().Key(field.Name).Title(title).Description(help).CharLimit(field.Limit).Value(&text)
 }
 
-// helpWords adds what the value is now.
+// helpWords adds how a list is typed, and what the value is now.
 func helpWords(field core.Field) string {
-	now := textOf(field.Current)
-	if b, ok := field.Current.(bool); ok {
-		now = map[bool]string{true: "yes", false: "no"}[b]
+	parts := []string{}
+	if field.Help != "" {
+		parts = append(parts, field.Help)
+	}
+	switch now := field.Current.(type) {
+	case bool:
+		parts = append(parts, "now: "+map[bool]string{true: "yes", false: "no"}[now])
+	case string:
+		parts = append(parts, `now: "`+now+`"`)
+	case int64:
+		parts = append(parts, fmt.Sprintf("now: %d", now))
 	}
 	if field.Kind == core.ListField {
-		now = counted(len(splitEntries(now)), "entry line")
-	} else if field.Kind == core.TextField {
-		now = `"` + now + `"`
+		hint := "ctrl+j begins a new line"
+		if len(field.Choices) > 0 {
+			hint = "x chooses a line"
+		}
+		parts = append(parts, hint)
 	}
-	return strings.TrimSpace(field.Help + "  now: " + now)
+	return strings.Join(parts, "; ")
 }
 
 func choicesOf(t *Theme, field core.Field) []huh.Option[string] {
@@ -153,6 +177,9 @@ func (f *form) typed() map[string]any {
 	for name, flag := range f.flags {
 		out[name] = *flag
 	}
+	for name, picked := range f.picks {
+		out[name] = listOf(*picked)
+	}
 	return out
 }
 
@@ -173,14 +200,20 @@ func (f *form) value(field core.Field) any {
 		n, _ := strconv.ParseInt(strings.TrimSpace(*f.texts[field.Name]), 10, 64)
 		return n
 	case core.ListField:
-		entries := splitEntries(*f.texts[field.Name])
-		list := make([]any, len(entries))
-		for i, e := range entries {
-			list[i] = e
+		if picked, ok := f.picks[field.Name]; ok {
+			return listOf(*picked)
 		}
-		return list
+		return listOf(splitEntries(*f.texts[field.Name]))
 	}
 	return *f.texts[field.Name]
+}
+
+func listOf(entries []string) []any {
+	list := make([]any, len(entries))
+	for i, e := range entries {
+		list[i] = e
+	}
+	return list
 }
 
 // huhTheme is our theme in huh's words.
@@ -189,13 +222,14 @@ func huhTheme(t *Theme) *huh.Theme {
 	border := lipgloss.Border{Left: t.Marks.Cursor}
 	none := lipgloss.Border{Left: " "}
 	field := huh.FieldStyles{
-		Base:           t.renderer.NewStyle().PaddingLeft(1).BorderStyle(border).BorderLeft(true),
-		Title:          t.Strong,
-		Description:    t.Dim,
-		ErrorIndicator: t.Warn.SetString(" !"),
-		ErrorMessage:   t.Warn,
-		SelectSelector: t.Key.SetString("> "),
-		Option:         t.Text, SelectedOption: t.Strong, UnselectedOption: t.Text,
+		Base:                t.renderer.NewStyle().PaddingLeft(1).BorderStyle(border).BorderLeft(true),
+		Title:               t.Strong,
+		Description:         t.Dim,
+		ErrorIndicator:      t.Warn.SetString(" !"),
+		ErrorMessage:        t.Warn,
+		SelectSelector:      t.Key.SetString("> "),
+		MultiSelectSelector: t.Key.SetString("> "), SelectedPrefix: t.Strong.SetString("[x] "), UnselectedPrefix: t.Text.SetString("[ ] "),
+		Option: t.Text, SelectedOption: t.Strong, UnselectedOption: t.Text,
 		TextInput: huh.TextInputStyles{Cursor: t.Text, CursorText: t.Text, Placeholder: t.Dim, Prompt: t.Key, Text: t.Text},
 	}
 	h.Focused = field

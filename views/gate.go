@@ -24,8 +24,11 @@ func (g *gate) Typing() bool { return true }
 
 // situation has the screen's own reason for the binding "next".
 func (g *gate) situation(closed string) Situation {
-	return Situation{Header: g.Header, Operator: len(g.Operators), Waiting: g.waiting,
-		Own: map[string]string{"next": closed}}
+	own := map[string]string{"next": closed, "sign elsewhere": closed, "take from inbox": reasonNoFit}
+	if !g.Exports {
+		own["sign elsewhere"] = reasonNoRequest
+	}
+	return Situation{Header: g.Header, Operator: len(g.Operators), Waiting: g.waiting, Own: own}
 }
 
 // measure keeps the review in bounds and remembers that its end was on screen.
@@ -96,6 +99,18 @@ func (g *gate) prompt(focused bool) string {
 		line += t.Dim.Render(t.Marks.Hidden)
 	}
 	return line + t.Marks.Caret
+}
+
+// notNow says why a gate is closed, in at least n lines.
+func (g *gate) notNow(closed string, n int) []string {
+	var lines []string
+	for _, line := range wrap(g.Theme.Clean("Not now: "+closed), g.width-2) {
+		lines = append(lines, " "+g.Theme.Warn.Render(line))
+	}
+	for len(lines) < n {
+		lines = append(lines, "")
+	}
+	return lines
 }
 
 // unread is what a gate shows while there is nothing to review.

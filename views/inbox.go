@@ -1,6 +1,8 @@
 package views
 
 import (
+	"time"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"countersign/core"
@@ -78,20 +80,39 @@ func (i *Inbox) lines() []string {
 }
 
 func (i *Inbox) file(p *page, f core.InboxFile) {
-	t, a := i.Theme, f.Authorization
+	t := i.Theme
 	p.heading(f.Name)
-	if f.Problem != "" {
+	switch {
+	case f.Problem != "":
 		p.styled(t.Warn, "refused", f.Problem)
-		p.blank()
-		return
+	case f.Used:
+		p.pair("used", "for "+f.ContractID)
+	case f.Stale != "":
+		p.styled(t.Warn, "fits nothing", f.Stale)
 	}
-	p.pair("authorizes", "one attempt, "+a.AuthorizationID)
-	p.pair("by", a.AuthorityID+" ("+a.Algorithm+")")
-	p.pair("for intent", t.shortHex(a.ExecutionIntentDigest.String()))
-	if !i.Now.Before(a.ExpiresAt) {
-		p.styled(t.Warn, "window", "over since "+i.clock(a.ExpiresAt))
-	} else {
-		p.pair("window", "closes in "+countdown(a.ExpiresAt.Sub(i.Now)))
+	switch {
+	case f.Problem != "":
+	case f.Confirmation != nil:
+		p.pair("confirms", f.Confirmation.ContractID)
+		p.pair("by", f.Confirmation.AuthorityID+" ("+f.Confirmation.Algorithm+")")
+		i.window(p, f.Confirmation.ExpiresAt)
+	case f.Reconciliation != nil:
+		p.pair("concludes", outcomeWords(f.Reconciliation.Outcome)+" about "+f.Reconciliation.ContractID)
+		p.pair("by", f.Reconciliation.AuthorityID+" ("+f.Reconciliation.Algorithm+")")
+	default:
+		a := f.Authorization
+		p.pair("authorizes", "one attempt, "+a.AuthorizationID)
+		p.pair("by", a.AuthorityID+" ("+a.Algorithm+")")
+		p.pair("for intent", t.shortHex(a.ExecutionIntentDigest.String()))
+		i.window(p, a.ExpiresAt)
 	}
 	p.blank()
+}
+
+func (i *Inbox) window(p *page, until time.Time) {
+	if !i.Now.Before(until) {
+		p.styled(i.Theme.Warn, "window", "over since "+i.clock(until))
+		return
+	}
+	p.pair("window", "closes in "+countdown(until.Sub(i.Now)))
 }

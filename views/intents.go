@@ -84,6 +84,15 @@ type (
 	Copy struct{ What, Text string }
 	// Say shows a notice.
 	Say struct{ Notice Notice }
+	// ExportAuthorization, ExportConfirmation and ExportConclusion ask for a
+	// request that can be signed elsewhere: Exported.
+	ExportAuthorization struct{ Draft core.Draft }
+	ExportConfirmation  struct{ ID string }
+	ExportConclusion    struct {
+		ID      string
+		Outcome core.Outcome
+		Seen    core.Comparison
+	}
 	// SwitchOperator offers the next enrolled operator's name.
 	SwitchOperator struct{}
 )
@@ -105,6 +114,17 @@ type (
 	ConfirmContract struct {
 		ID, Typed  string
 		Passphrase []byte
+	}
+	// UseConfirmation is gate two with evidence of the inbox: Confirmed.
+	UseConfirmation struct {
+		ID, Typed string
+		Evidence  core.ConfirmationEvidence
+	}
+	// UseConclusion records a conclusion signed elsewhere: Concluded.
+	UseConclusion struct {
+		ID       string
+		Evidence core.ReconciliationEvidence
+		Seen     core.Comparison
 	}
 	// SendNow starts a confirmed contract's execution: RunStarted.
 	SendNow struct{ ID string }
@@ -172,3 +192,8 @@ func (RollBack) intent()            {}
 func (Conclude) intent()            {}
 func (DeclineContract) intent()     {}
 func (LoadChange) intent()          {}
+func (ExportAuthorization) intent() {}
+func (ExportConfirmation) intent()  {}
+func (ExportConclusion) intent()    {}
+func (UseConfirmation) intent()     {}
+func (UseConclusion) intent()       {}

@@ -66,6 +66,7 @@ type KeyMap struct {
 	DeclineHere, Send, Background, Evidence  Binding
 	Agree, Operator, FromInbox, Inbox, Watch Binding
 	Health, LeaveNow, Stay, HelpTyping       Binding
+	Export, ExportS, FromInboxT              Binding
 }
 
 // NewKeyMap declares the keys. The marks are for the arrows.
@@ -148,7 +149,13 @@ func agreeing(k *KeyMap) {
 	k.Operator = Binding{Keys: []string{"ctrl+o"}, Shown: "^o", Word: "other operator",
 		Long: "ask another enrolled operator", Quiet: true, Closed: oneOperator}
 	k.FromInbox = Binding{Keys: []string{"ctrl+t"}, Shown: "^t", Word: "take from inbox",
-		Long: "authorize with an artifact that waits in the inbox", Closed: ownReason("take from inbox")}
+		Long: "use what was signed elsewhere and waits in the inbox", Closed: ownReason("take from inbox")}
+	k.FromInboxT = k.FromInbox
+	k.FromInboxT.Keys, k.FromInboxT.Shown = []string{"t"}, "t"
+	k.Export = Binding{Keys: []string{"ctrl+x"}, Shown: "^x", Word: "sign elsewhere", Quiet: true,
+		Long: "write a request that is signed on another machine", Closed: ownReason("sign elsewhere")}
+	k.ExportS = k.Export
+	k.ExportS.Keys, k.ExportS.Shown = []string{"s"}, "s"
 	k.LeaveNow = Binding{Keys: []string{"Q"}, Shown: "Q", Word: "leave", Long: "leave; the run is finished and recorded first"}
 	k.Stay = Binding{Keys: []string{"esc", "b"}, Shown: "esc", Word: "stay", Long: "stay in the console"}
 }

@@ -95,7 +95,7 @@ func (l *List) Hint() string {
 	if !ok {
 		return ""
 	}
-	return r.Sentence
+	return l.Theme.words(r.Sentence)
 }
 
 // Update follows keys, pages and time.
@@ -111,7 +111,7 @@ func (l *List) Update(msg tea.Msg) (Intent, tea.Cmd) {
 		if msg.Now.Sub(l.lastAt) >= listPoll {
 			return l.again(), nil
 		}
-	case Authorized, Confirmed, Declined, Concluded, RunStarted, Progressed:
+	case Started, Authorized, Confirmed, Declined, Concluded, RunStarted, Progressed:
 		return l.again(), nil
 	}
 	return nil, nil

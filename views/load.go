@@ -33,7 +33,7 @@ func (l *Load) SetSize(width, height int) {
 	l.measure()
 }
 
-func (l *Load) measure() { l.gate.measure(len(l.reviewed()), 1) }
+func (l *Load) measure() { l.gate.measure(len(l.reviewed()), len(l.questions())) }
 
 // Title names the contract.
 func (l *Load) Title() (string, string) {
@@ -105,11 +105,18 @@ func (l *Load) press(msg tea.KeyMsg) Intent {
 
 // View is the review above the question.
 func (l *Load) View() string {
-	question := ""
-	if l.read {
-		question = l.prompt(true)
+	return l.stack(l.reviewed(), l.questions())
+}
+
+func (l *Load) questions() []string {
+	closed := l.closed()
+	switch {
+	case !l.read:
+		return []string{""}
+	case closed != "":
+		return l.notNow(closed, 1)
 	}
-	return l.stack(l.reviewed(), []string{question})
+	return []string{l.prompt(true)}
 }
 
 func (l *Load) reviewed() []string {
@@ -120,7 +127,7 @@ func (l *Load) reviewed() []string {
 	p.text(t.Strong, 1, fmt.Sprintf("You are about to ask %s to load what is stored, once.", subsystemWords(r.Loads)))
 	p.blank()
 	p.pair("target", r.Noun+" "+r.Target)
-	p.pair("now", loadWords(r.Load))
+	p.pair("now", t.words(loadWords(r.Load)))
 	p.others(l.review.Pending)
 	p.blank()
 	p.text(t.Dim, 1, "Loading is asked once and never repeated by itself. Only the firewall's own answer counts.")

@@ -77,5 +77,10 @@ func (t *Theme) StateStyle(s core.State) lipgloss.Style { return lookOf(s).style
 
 // State is mark and word, in the state's colour.
 func (t *Theme) State(s core.State) string {
-	return t.StateStyle(s).Render(t.StateMark(s) + " " + StateWord(s))
+	return t.StateStyle(s).Render(t.StateMark(s) + " " + t.Clean(StateWord(s)))
+}
+
+// words gives a sentence of our own or of core this terminal's dot.
+func (t *Theme) words(s string) string {
+	return strings.ReplaceAll(s, " · ", " "+t.Marks.Dot+" ")
 }

@@ -13,6 +13,12 @@ import (
 type (
 	// Ticked: a second has passed, or less while a run is watched.
 	Ticked struct{ Now time.Time }
+	// Started: the start is over; what was under way when the console last
+	// ended is in RECONCILIATION, without a resend.
+	Started struct {
+		Report core.StartReport
+		Err    error
+	}
 	// HeaderRead: the header was refreshed.
 	HeaderRead struct {
 		Header core.Header
@@ -98,6 +104,11 @@ type (
 		Files []core.InboxFile
 		Err   error
 	}
+	// Exported: a request to sign elsewhere was written to a file.
+	Exported struct {
+		Path string
+		Err  error
+	}
 	// HealthRead: the store's and the appliance's health were read.
 	HealthRead struct {
 		Store  core.StoreHealth
@@ -130,4 +141,32 @@ func Told(text string) Notice { return Notice{Text: text} }
 // Copied is the notice after something was put on the clipboard.
 func Copied(what string) Notice {
 	return Told(fmt.Sprintf(sayClipboard, what) + "; y again copies the next")
+}
+
+// Found is the notice of what a start found and did.
+func Found(r core.StartReport) Notice {
+	n := Notice{}
+	if k := len(r.Recovered); k > 0 {
+		n.Text = counted(k, "contract") + sayRecovered
+		n.Refusal = true
+	}
+	for _, extra := range r.Notes {
+		n.Text = joined(n.Text, extra)
+	}
+	if k := len(r.Quarantined); k > 0 {
+		n.Way = counted(k, "record") + sayQuarantined
+	}
+	return n
+}
+
+// WroteRequest is the notice after a request to sign elsewhere was written.
+func WroteRequest(path string) Notice {
+	return Notice{Text: "the request is in " + path, Way: sayBringBack}
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
 }

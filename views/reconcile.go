@@ -17,8 +17,9 @@ type Reconcile struct {
 	id     string
 	seen   core.Comparison
 	read   bool
-	chosen int  // index into the offers; the last is "leave it open"
-	asking bool // the conclusion was chosen; the passphrase is asked
+	chosen int                          // index into the offers; the last is "leave it open"
+	asking bool                         // the conclusion was chosen; the passphrase is asked
+	signed *core.ReconciliationEvidence // signed elsewhere and waiting, or nil
 }
 
 // NewReconcile compares a contract in RECONCILIATION.
@@ -59,14 +60,33 @@ func (r *Reconcile) Keys() []Binding {
 		return []Binding{k.Agree.as("sign and record"), k.Back.as("choose again"), k.HelpTyping, k.Operator}
 	}
 	return []Binding{k.Choose, k.ReadAgainR, k.Evidence, k.Back.as("leave (nothing changes)"), k.Help,
-		k.Up, k.Down, k.PageUp, k.PageDown}
+		k.FromInboxT, k.ExportS, k.Up, k.Down, k.PageUp, k.PageDown}
 }
 
 // Situation says why the selected conclusion cannot be drawn.
 func (r *Reconcile) Situation() Situation {
 	s := r.situation("")
 	s.Own["choose"] = r.closed(r.chosen)
+	if s.Own["sign elsewhere"] == "" {
+		s.Own["sign elsewhere"] = r.exportClosed()
+	}
+	if r.signed != nil {
+		s.Own["take from inbox"] = r.Header.Closed
+	}
 	return s
+}
+
+// exportClosed is why the selected conclusion cannot be signed elsewhere, or "".
+func (r *Reconcile) exportClosed() string {
+	switch {
+	case r.closed(r.chosen) != "":
+		return r.closed(r.chosen)
+	case r.chosen >= len(r.seen.Offers):
+		return reasonNoChoice
+	case r.seen.Offers[r.chosen].Outcome == core.ResumeRollback:
+		return "resuming is approved at the console"
+	}
+	return ""
 }
 
 // closed is why a conclusion cannot be drawn now, or "".
@@ -115,6 +135,9 @@ func (r *Reconcile) Update(msg tea.Msg) (Intent, tea.Cmd) {
 		if msg.ID == r.id {
 			return r.take(msg), nil
 		}
+	case InboxRead:
+		r.look(msg.Files)
+		r.measure()
 	case Concluded:
 		if msg.ID == r.id {
 			return r.concluded(msg), nil
@@ -133,7 +156,17 @@ func (r *Reconcile) take(msg ComparisonRead) Intent {
 	r.seen, r.read, r.seenAll = msg.Comparison, true, false
 	r.chosen = len(r.seen.Offers) // "leave it open" is chosen until a person chooses
 	r.measure()
-	return nil
+	return NeedInbox{}
+}
+
+// look finds a conclusion about exactly this contract and reading.
+func (r *Reconcile) look(files []core.InboxFile) {
+	r.signed = nil
+	for _, f := range files {
+		if f.Reconciliation != nil && f.ContractID == r.id && !f.Used && f.Stale == "" && f.Problem == "" {
+			r.signed = f.Reconciliation
+		}
+	}
 }
 
 func (r *Reconcile) concluded(msg Concluded) Intent {
@@ -162,6 +195,11 @@ func (r *Reconcile) press(msg tea.KeyMsg) Intent {
 		return NeedComparison{r.id}
 	case k.Evidence.Is(msg):
 		return OpenContract{r.id}
+	case k.ExportS.Is(msg) && r.exportClosed() == "":
+		return ExportConclusion{ID: r.id, Outcome: r.seen.Offers[r.chosen].Outcome, Seen: r.seen}
+	case k.FromInboxT.Is(msg) && r.signed != nil:
+		r.waiting = waitReading
+		return UseConclusion{ID: r.id, Evidence: *r.signed, Seen: r.seen}
 	case k.PageUp.Is(msg), k.PageDown.Is(msg):
 		r.scroll.key(k, msg)
 	case k.Up.Is(msg):
@@ -224,6 +262,9 @@ func (r *Reconcile) compared() []string {
 	}
 	p.blank()
 	r.table(p)
+	if x := r.signed; x != nil {
+		p.text(t.Info, 1, "The inbox holds a conclusion of "+x.AuthorityID+": "+outcomeWords(x.Outcome)+". t uses it.")
+	}
 	return p.lines
 }
 
@@ -249,7 +290,9 @@ func (r *Reconcile) table(p *page) {
 		}
 		p.columns(lead, widths, []lipgloss.Style{t.Dim, t.Text, t.Text, now}, []string{f.Name, f.Snapshot, f.Intended, f.Now})
 	}
-	p.raw("   " + t.Dim.Render(t.fit("neighbours", name)+t.Clean(neighbourWords(r.seen))))
+	if r.seen.Problem == "" {
+		p.raw("   " + t.Dim.Render(t.fit("neighbours", name)+t.Clean(neighbourWords(r.seen))))
+	}
 	if len(r.seen.Changed) > 0 {
 		p.text(t.Warn, 3+name, "changed: "+strings.Join(r.seen.Changed, ", "))
 	}
@@ -264,7 +307,7 @@ func (r *Reconcile) questions() []string {
 	if r.asking {
 		o := r.seen.Offers[r.chosen].Outcome
 		return []string{
-			" " + t.Strong.Render("You conclude: "+outcomeWords(o)),
+			" " + t.Strong.Render(t.Clean("You conclude: "+outcomeWords(o))),
 			" " + t.Dim.Render(outcomeMeaning(o)),
 			r.prompt(true),
 		}
@@ -284,5 +327,5 @@ func (r *Reconcile) option(i int, words, why string) string {
 	if r.closed(i) != "" {
 		style = t.Dim
 	}
-	return " " + cursor + " " + style.Render(t.fit(words, 26)) + t.Dim.Render(t.Clean(why))
+	return " " + cursor + " " + style.Render(t.fit(t.Clean(words), 26)) + t.Dim.Render(t.Clean(why))
 }

@@ -129,12 +129,12 @@ func (r *Rollback) press(msg tea.KeyMsg) Intent {
 func (r *Rollback) View() string { return r.stack(r.reviewed(), r.questions()) }
 
 func (r *Rollback) questions() []string {
-	t, closed := r.Theme, r.closed()
+	closed := r.closed()
 	switch {
 	case !r.read:
 		return []string{""}
 	case closed != "":
-		return []string{" " + t.Warn.Render(t.Clean("Not now: "+closed))}
+		return r.notNow(closed, 1)
 	}
 	return []string{r.prompt(true)}
 }

@@ -63,13 +63,13 @@ func rowLines(f *Frame, r core.Row, width int, selected bool) []string {
 	if r.Quarantined != "" {
 		return []string{lead + quarantinedRow(f, r, width, selected)}
 	}
-	state := t.On(t.StateStyle(r.State), selected).Render(t.fit(t.StateMark(r.State)+" "+StateWord(r.State), stateWidth+2))
+	state := t.On(t.StateStyle(r.State), selected).Render(t.fit(t.StateMark(r.State)+" "+t.Clean(StateWord(r.State)), stateWidth+2))
 	when := r.CreatedAt.In(f.zone()).Format("02 Jan 15:04")
 	line := cells(t, c, t.Clean(strings.TrimSpace(r.Noun+" "+r.Target)), t.Clean(r.Change), when, t.Clean(r.Actor),
 		age(f.Now.Sub(r.UpdatedAt)), timeLeft(f.Now, r))
 	lines := []string{lead + state + text.Render(line) + text.Render(" ")}
 	if rowHeight(r) == 2 {
-		sub := t.fit("     "+loadWords(r.Load), width)
+		sub := t.fit("     "+t.words(loadWords(r.Load)), width)
 		lines = append(lines, t.On(t.Dim, selected).Render(sub))
 	}
 	return lines

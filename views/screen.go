@@ -41,6 +41,7 @@ type Frame struct {
 	Operator  string         // who is asked for a passphrase
 	Operators []string       // who is enrolled
 	Banner    string         // one line above the list, or ""
+	Exports   bool           // requests to sign elsewhere can be written
 }
 
 // base is the part that all screens have in common.

@@ -22,7 +22,7 @@ func TooSmall(width, height int, gate bool) bool {
 }
 
 // SmallView says what the terminal is, and what the screen needs.
-func SmallView(f *Frame, width, height int, gate bool) string {
+func SmallView(width, height int, gate bool) string {
 	words := fmt.Sprintf("This terminal is %dx%d. The console needs %dx%d.", width, height, leastWidth, leastHeight)
 	if gate && width >= leastWidth && height >= leastHeight {
 		words = fmt.Sprintf("This terminal is %dx%d. Authorizing, confirming, sending, rolling back and reconciling need %dx%d, so that nothing you agree to is cut off. Everything else works here.",

@@ -3,19 +3,25 @@ package views
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"countersign/core"
 )
 
 // timeline adds a contract's verified chain, oldest first, with what our own
-// notes add to it, and what is known about loading.
-func (p *page) timeline(f *Frame, events []core.AuditEvent, loads []core.LoadRecord) {
-	p.heading(historyHeading(len(events)))
-	for i, e := range events {
-		p.event(f, events, i)
-		p.note(f, e.Note)
+// notes add to it, until when an ambiguous send may still write, and what is
+// known about loading.
+func (p *page) timeline(f *Frame, d core.Detail) {
+	p.heading(historyHeading(len(d.Events)))
+	for i, e := range d.Events {
+		p.event(f, d.Events, i)
+		until := time.Time{}
+		if i == len(d.Events)-1 {
+			until = d.Row.SettleUntil
+		}
+		p.note(f, e.Note, until)
 	}
-	for _, l := range loads {
+	for _, l := range d.Loads {
 		p.load(f, l)
 	}
 }
@@ -42,12 +48,12 @@ func (p *page) event(f *Frame, events []core.AuditEvent, i int) {
 	}
 	at := e.RecordedAt.In(f.zone()).Format("15:04:05.000")
 	p.raw("   " + t.Dim.Render(at+"  ") + t.fit(t.Clean(eventWords(e.Type)), 12) +
-		t.StateStyle(e.Current).Render(t.fit(t.StateMark(e.Current)+" "+StateWord(e.Current), 18)) +
+		t.StateStyle(e.Current).Render(t.fit(t.StateMark(e.Current)+" "+t.Clean(StateWord(e.Current)), 18)) +
 		t.fit(t.Clean(by), 12) + t.Good.Render("MAC ok") + t.Dim.Render("  "+since))
 }
 
 // note adds what one event's note says, on a line of its own.
-func (p *page) note(f *Frame, n *core.Note) {
+func (p *page) note(f *Frame, n *core.Note, settleUntil time.Time) {
 	if n == nil {
 		return
 	}
@@ -71,6 +77,9 @@ func (p *page) note(f *Frame, n *core.Note) {
 	}
 	if n.LastByteAt != nil {
 		add("last byte sent " + n.LastByteAt.In(f.zone()).Format("15:04:05"))
+	}
+	if !settleUntil.IsZero() {
+		add("settle until " + settleUntil.In(f.zone()).Format("15:04:05"))
 	}
 	if n.Neighbours > 0 {
 		add(counted(n.Neighbours, "other object") + " changed meanwhile")

@@ -20,14 +20,14 @@ const (
 	waitReading       = "reading"
 	waitFirewall      = "reading from the firewall"
 	waitPassphrase    = "checking the passphrase"
-	waitSending       = "the request is being started"
 	reasonSeeAll      = "scroll to the end first, so that nothing you agree to is unseen"
 	reasonDrift       = "the target is not as it was prepared"
 	reasonNoChoice    = "choose a conclusion first"
 	reasonWindow      = "the window is closed"
 	reasonRefused     = "this target cannot be changed"
 	reasonNothing     = "nothing is selected"
-	reasonNoInbox     = "no inbox is configured"
+	reasonNoRequest   = "this console writes no requests to sign elsewhere"
+	reasonNoFit       = "nothing in the inbox fits this"
 	reasonUnread      = "nothing has been read yet"
 	reasonQuarantined = "the record is quarantined: nothing acts on it"
 	reasonTypeName    = "type the target's exact name first"
@@ -49,6 +49,9 @@ const (
 	sayQuitInFlight = "%s in flight. Leaving is safe: what is in flight is finished and recorded, and nothing is sent again."
 	sayExpiredStays = "An expired contract still blocks this change. Releasing it is the owner's decision; the console has no command for it."
 	sayRollbackLost = "ROLLBACK_FAILED is final: it keeps its reservation and blocks this change. Put the target right on the firewall itself; what happens to the contract is the owner's decision."
+	sayRecovered    = " under way when the console last ended: now in RECONCILIATION, nothing was sent again"
+	sayQuarantined  = " quarantined: shown, never acted on"
+	sayBringBack    = "sign it elsewhere with `countersign sign`, and put the result into the inbox"
 	sayClipboard    = "copied %s to the terminal's clipboard"
 	sayNoClipboard  = "ctrl+v is not used here; paste with your terminal"
 )
@@ -76,19 +79,19 @@ func emptyListWords(l core.ListName) string {
 }
 
 // stepWords says a step of a run: before, while and after.
-func stepWords(s core.StepProgress, dir core.Direction) string {
-	waiting, running, done := stepPhrases(s.Name, dir)
+func stepWords(s core.StepProgress, p core.Progress) string {
+	waiting, running, done := stepPhrases(s.Name, p.Direction)
 	switch s.Status {
 	case core.StepDone:
-		if s.Name == core.StepAnchor && s.Detail != "" {
+		if s.Name == core.StepAnchor && p.Direction == core.Forward && s.Detail != "" {
 			return done + " to " + s.Detail
 		}
 		return done
 	case core.StepRunning:
 		return running
 	case core.StepStopped:
-		if s.Name == core.StepSend {
-			return done
+		if s.Name == core.StepSend && p.Final == core.Reconciliation {
+			return done + ": no clear answer"
 		}
 		return waiting + ": stopped here"
 	}
