@@ -119,14 +119,13 @@ func newRig(t testing.TB, opts rigOptions) *rig {
 	return r
 }
 
-// joinRig opens what another process has made.
-func joinRig(t testing.TB, dir string, at site, clock *movedClock, opts rigOptions) *rig {
+// joinRig names the parts that another process has made; open opens them.
+func joinRig(t testing.TB, dir string, at site, opts rigOptions) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: dir, site: at, clock: clock, opts: opts}
+	r := &rig{t: t, dir: dir, site: at, clock: &movedClock{frozen: opts.frozen}, opts: opts}
 	var err error
 	r.ring, err = keys.OpenFileRing(context.Background(), keys.FileRingConfig{Dir: filepath.Join(dir, "keyring"), StoreID: rigStoreID, Random: rand.Reader}, nil)
 	r.must(err)
-	r.open()
 	return r
 }
 
@@ -272,6 +271,9 @@ func (r *rig) run(id string, start func() error) core.Progress {
 		select {
 		case p := <-progress:
 			if p.ContractID == id && p.Done {
+				for r.engine.InFlight() > 0 { // it says that it is done a moment before it is
+					time.Sleep(time.Millisecond)
+				}
 				return p
 			}
 		case <-timeout:
