@@ -38,7 +38,7 @@ func (e *Engine) List(ctx context.Context, list ListName, after string, limit in
 func (e *Engine) row(ctx context.Context, item ListItem) Row {
 	c := item.Contract
 	r := Row{ContractID: c.ID, State: c.State, Actor: item.Actor, Confirmed: c.Confirmed(),
-		CreatedAt: c.CreatedAt, UpdatedAt: item.UpdatedAt, ExpiresAt: c.ExpiresAt, Load: item.Load, Target: c.ID}
+		CreatedAt: c.CreatedAt, UpdatedAt: item.UpdatedAt, ExpiresAt: c.ExpiresAt, Load: loadNow(item), Target: c.ID}
 	if c.State == Reconciliation {
 		r.SettleUntil = settleUntil(item.Note, item.UpdatedAt, e.set.Windows.Settle)
 	}
@@ -51,6 +51,19 @@ func (e *Engine) row(ctx context.Context, item ListItem) Row {
 	}
 	r.Sentence = e.sentence(r, item.Note)
 	return r
+}
+
+// loadNow is what is known about loading the state that a contract is in: what
+// was loaded forward says nothing about what was put back since.
+func loadNow(item ListItem) LoadClaim {
+	dir := Forward
+	if item.Contract.State == RolledBack {
+		dir = Backward
+	}
+	if item.LoadDirection != dir {
+		return ""
+	}
+	return item.Load
 }
 
 // openIdentity decrypts only what a row shows.
@@ -156,7 +169,7 @@ func itemOf(c Contract, events []AuditEvent, loads []LoadRecord) ListItem {
 		}
 	}
 	if len(loads) > 0 {
-		item.Load = loads[len(loads)-1].Claim
+		item.Load, item.LoadDirection = loads[len(loads)-1].Claim, loads[len(loads)-1].Direction
 	}
 	return item
 }

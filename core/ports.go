@@ -128,7 +128,9 @@ type ListItem struct {
 	Actor     string // who prepared it
 	UpdatedAt time.Time
 	Note      *Note // of its last event
-	Load      LoadClaim
+	// Load and LoadDirection are the newest fact about loading.
+	Load          LoadClaim
+	LoadDirection Direction
 }
 
 // Counts are the sizes of the lists.

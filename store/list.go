@@ -67,7 +67,8 @@ func (t *tx) addItem(page *core.ListPage, r ownRow) error {
 		return err
 	}
 	if len(loads) == 1 {
-		item.Load = loadOf(loads[0]).Claim
+		l := loadOf(loads[0])
+		item.Load, item.LoadDirection = l.Claim, l.Direction
 	}
 	page.Items = append(page.Items, item)
 	return nil
