@@ -9,6 +9,7 @@ import (
 
 	"countersign/canon"
 	"countersign/core"
+	"countersign/views"
 )
 
 const (
@@ -564,4 +565,8 @@ func (f *fake) ReconcileWith(_ context.Context, id string, ev core.Reconciliatio
 	to, _ := ev.Outcome.Target()
 	f.move(id, to)
 	return nil
+}
+
+func startedMsg(r core.StartReport, err error) views.Started {
+	return views.Started{Report: r, Err: err}
 }

@@ -28,8 +28,9 @@ func begin(t *testing.T, width, height int, prepare func(*fake)) *robot {
 	if prepare != nil {
 		prepare(engine)
 	}
-	m := New(Options{Engine: engine, Operator: testOperator, Clock: clock, Zone: time.UTC, Plain: true,
-		NewKey: func() string { return "request-1" }, Environ: func(string) string { return "" }})
+	m := New(Options{Engine: engine, Operator: testOperator, Clock: clock, Zone: time.UTC, Plain: true, Output: discard{},
+		NewKey:      func() string { return "request-1" },
+		RequestPath: func(kind core.ProofKind, name string) string { return "requests/" + string(kind) + "-" + name }, Environ: func(string) string { return "" }})
 	r := &robot{t: t, engine: engine, clock: clock}
 	r.tm = teatest.NewTestModel(t, m, teatest.WithInitialTermSize(width, height))
 	t.Cleanup(func() { r.tm.Send(stopped{}); r.tm.WaitFinished(t, teatest.WithFinalTimeout(10*time.Second)) })

@@ -28,6 +28,7 @@ type Wiring interface {
 	Init(ctx context.Context, o InitOptions) error
 	Doctor(ctx context.Context, c Config, out io.Writer) error
 	Sim(ctx context.Context, o SimOptions) error
+	Sign(ctx context.Context, o SignOptions) error
 	Verify(ctx context.Context, o VerifyOptions) error
 	Export(ctx context.Context, c Config, out io.Writer) error
 }
@@ -66,6 +67,18 @@ type InitOptions struct {
 	// Approve is shown the server's public-key fingerprint before it is pinned.
 	Approve func(fingerprint string) (bool, error)
 	Out     io.Writer
+}
+
+// SignOptions are the flags of `sign`.
+type SignOptions struct {
+	Request    string // file to sign; "" with NewKey
+	Evidence   string // where to write; "" beside the request
+	Authority  string
+	Keyring    string // "os" or "file:DIR"; the signer's own, not a store's
+	NewKey     bool
+	Passphrase []byte
+	Approve    func(rendered string) (bool, error)
+	Out        io.Writer
 }
 
 // VerifyOptions are the flags of `verify`.
@@ -169,7 +182,7 @@ func newRoot(w Wiring, stdin io.Reader, stdout io.Writer) *cobra.Command {
 	root.Flags().StringVar(&o.Operator, "operator", "", "your enrolled name, offered in forms")
 	root.Flags().BoolVar(&o.ASCII, "ascii", false, "draw with ASCII only")
 	root.Flags().BoolVar(&o.NoColor, "no-color", os.Getenv("NO_COLOR") != "", "draw without colour")
-	root.AddCommand(b.demo(), b.demoChild(), b.init(), b.doctor(), b.sim(), b.verify(), b.export())
+	root.AddCommand(b.demo(), b.demoChild(), b.init(), b.doctor(), b.sim(), b.sign(), b.verify(), b.export())
 	return root
 }
 

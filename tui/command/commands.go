@@ -134,6 +134,46 @@ func (b *builder) sim() *cobra.Command {
 	return cmd
 }
 
+func (b *builder) sign() *cobra.Command {
+	o := SignOptions{}
+	var passFile string
+	cmd := &cobra.Command{
+		Use:   "sign [REQUEST]",
+		Short: "Sign an authorization, confirmation or conclusion off-host, after showing it in full",
+		Args:  usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Authority == "" || len(args) == 0 && !o.NewKey {
+				return fmt.Errorf("%w: --authority and a request file are needed, or --new-key", errUsage)
+			}
+			if len(args) == 1 {
+				o.Request = args[0]
+			}
+			ask := func() ([]byte, error) { return askSecret("Passphrase of " + o.Authority + ": ") }
+			if o.NewKey {
+				ask = func() ([]byte, error) { return askNewSecret("Passphrase of " + o.Authority) }
+			}
+			var err error
+			if o.Passphrase, err = secretFrom(passFile, b.in, ask); err != nil {
+				return err
+			}
+			o.Out, o.Approve = b.out, approveText
+			return b.w.Sign(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Authority, "authority", "", "name of the signing authority")
+	f.StringVar(&o.Keyring, "keyring", "os", `"os", or "file:DIR" with an absolute folder`)
+	f.StringVar(&o.Evidence, "out", "", "where to write the evidence; default: beside the request, with .signed")
+	f.BoolVar(&o.NewKey, "new-key", false, "create the authority's key and print its public half")
+	f.StringVar(&passFile, "passphrase-file", "", "file with the passphrase; - is standard input")
+	return cmd
+}
+
+func approveText(rendered string) (bool, error) {
+	answer, err := askLine(rendered + "\nType yes to sign exactly this: ")
+	return answer == "yes", err
+}
+
 func (b *builder) verify() *cobra.Command {
 	o := VerifyOptions{}
 	cmd := &cobra.Command{
