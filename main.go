@@ -107,9 +107,14 @@ func build(ctx context.Context, r recipe) (_ *parts, err error) {
 	if r.sender != nil {
 		ports.Sender = r.sender(ports.Sender)
 	}
-	ports.OffHost, err = pinned(c)
-	if err != nil {
+	if ports.OffHost, err = pinned(c); err != nil {
 		return p, err
+	}
+	if ports.OffHost != nil {
+		if ports.Inbox, err = keys.InitInbox(c.Inbox); err != nil {
+			return p, err
+		}
+		ports.Requests = keys.RequestFiles{}
 	}
 	ports.Store, ports.Lock, ports.Sealer, ports.Clock, ports.Random = p.store, lock, sealer, r.clock, rand.Reader
 	ports.Anchor, ports.Capabilities = keys.NewRingAnchor(r.ring), pfsense.Capabilities()
@@ -398,6 +403,7 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 	c := command.DefaultConfig()
 	c.Operator, c.Keyring = demoOperator, "file:"+filepath.Join(d.dir, "keyring")
 	c.Appliance = command.ApplianceConfig{URL: d.sim.URL(), Pin: d.sim.Fingerprint()}
+	c.Inbox = filepath.Join(d.dir, "inbox")
 	c.Store = command.StoreConfig{Path: filepath.Join(d.dir, "store", "contracts.sqlite3"), ID: "demo"}
 	ring, err := keys.InitFileRing(ctx, keys.FileRingConfig{Dir: filepath.Join(d.dir, "keyring"), StoreID: c.Store.ID, Random: rand.Reader}, nil)
 	if err != nil {
@@ -527,6 +533,33 @@ func (wiring) Sim(ctx context.Context, o command.SimOptions) error {
 		opts.Rand = mathrand.New(mathrand.NewPCG(uint64(o.Seed), 0))
 	}
 	return sim.Run(ctx, o.Out, opts)
+}
+
+// signingStore names the keyring items of an off-host signer, which has no store.
+const signingStore = "countersign-signing"
+
+// Sign shows a request in full and signs exactly that, or makes the
+// authority's key. It opens no store and contacts nothing.
+func (wiring) Sign(ctx context.Context, o command.SignOptions) error {
+	open := keys.OpenRing
+	if o.NewKey {
+		open = keys.InitRing
+	}
+	lock := filepath.Join(os.TempDir(), signingStore+".lock")
+	ring, closer, err := open(ctx, o.Keyring, signingStore, lock, nil)
+	if err != nil {
+		return keyringError(err)
+	}
+	defer closer.Close()
+	if o.NewKey {
+		return keyringError(keys.NewAuthority(ctx, ring, rand.Reader, o.Authority, o.Passphrase, o.Out))
+	}
+	evidence, err := keys.SignFile{Request: o.Request, Evidence: o.Evidence, Authority: o.Authority, Passphrase: o.Passphrase,
+		Capabilities: pfsense.Capabilities(), Now: time.Now(), Approve: o.Approve}.Sign(ctx, ring)
+	if err == nil {
+		fmt.Fprintf(o.Out, "%s: put it into the inbox of the console\n", evidence)
+	}
+	return err
 }
 
 // Verify checks a store or a copy completely, offline.
