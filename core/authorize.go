@@ -155,6 +155,6 @@ func (e *Engine) create(ctx context.Context, d Draft, a Authorization, v Verifie
 	if err != nil {
 		return "", err
 	}
-	e.updateHeader(ctx, e.Header().Mode)
+	e.updateHeader(ctx)
 	return created.ID, nil
 }

@@ -40,7 +40,7 @@ func (e *Engine) Reconcile(ctx context.Context, contractID string, o Outcome, se
 		return err
 	}
 	_, err = e.p.Store.Resolve(context.WithoutCancel(ctx), contractID, evidence, authority)
-	e.updateHeader(ctx, e.Header().Mode)
+	e.updateHeader(ctx)
 	return err
 }
 

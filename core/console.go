@@ -26,6 +26,9 @@ type Header struct {
 	SettleContract string
 	// Closed is why nothing can be changed from here, or "".
 	Closed string
+	// TakenOver is what this console found and did when it took the executor
+	// lock over from another that had ended; nil if it never did.
+	TakenOver *StartReport
 }
 
 // Mode is whether this console may change anything (design rule 8).

@@ -50,6 +50,7 @@ type Engine struct {
 	exec *Executor
 	runs *runs
 
+	taking sync.Mutex // held while the executor lock changes hands
 	mu     sync.Mutex
 	header Header
 	status ApplianceStatus
@@ -68,43 +69,69 @@ func NewEngine(p Ports, set Settings) *Engine {
 // interrupted contracts to RECONCILIATION without a resend (design rule 8).
 // Without the lock it reads only. It never contacts the appliance.
 func (e *Engine) Start(ctx context.Context) (StartReport, error) {
+	e.taking.Lock()
+	defer e.taking.Unlock()
 	held, err := e.p.Lock.TryAcquire()
 	if err != nil {
 		return StartReport{}, fmt.Errorf("executor lock: %w", err)
 	}
 	report := StartReport{Mode: ModeObserver}
 	if held {
-		report.Mode = ModeExecutor
-		if err := e.takeOver(ctx, &report); err != nil {
+		if report, err = e.takeOver(ctx); err != nil {
 			return report, err
 		}
 	}
 	if report.Quarantined, err = e.p.Store.Quarantined(ctx); err != nil {
 		return report, err
 	}
-	e.updateHeader(ctx, report.Mode)
+	e.setMode(report.Mode)
+	e.updateHeader(ctx)
 	return report, nil
 }
 
-// takeOver is done once by whoever gets the executor lock.
-func (e *Engine) takeOver(ctx context.Context, report *StartReport) error {
-	e.setAnchor(e.settleAnchor(ctx))
+// takeOver is done once by whoever gets the executor lock, before anything may
+// be sent: later it would take a live run for an interrupted one.
+func (e *Engine) takeOver(ctx context.Context) (StartReport, error) {
+	report := StartReport{Mode: ModeExecutor}
+	e.setAnchor(e.exec.checkAnchor(ctx))
 	moved, err := e.p.Store.RecoverInterrupted(ctx)
 	if err != nil {
-		return err
+		return report, err
 	}
 	for _, c := range moved {
 		report.Recovered = append(report.Recovered, e.row(ctx, ListItem{Contract: c, UpdatedAt: e.p.Clock.Now()}))
 	}
+	return report, nil
+}
+
+// succeed makes an observer the executor when the lock has become free, and
+// keeps what it found for the header.
+func (e *Engine) succeed(ctx context.Context) error {
+	e.taking.Lock()
+	defer e.taking.Unlock()
+	if e.Header().Mode != ModeObserver {
+		return nil
+	}
+	if held, err := e.p.Lock.TryAcquire(); err != nil || !held {
+		return nil // the next refresh asks again
+	}
+	report, err := e.takeOver(ctx)
+	if err != nil {
+		return err
+	}
+	if report.Quarantined, err = e.p.Store.Quarantined(ctx); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.header.Mode, e.header.TakenOver = report.Mode, &report
 	return nil
 }
 
-func (e *Engine) settleAnchor(ctx context.Context) error {
-	n, err := e.p.Anchor.Read(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrAnchor, err)
-	}
-	return e.p.Store.SettleAnchor(ctx, n)
+func (e *Engine) setMode(m Mode) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.header.Mode = m
 }
 
 func (e *Engine) setAnchor(err error) {
@@ -116,6 +143,13 @@ func (e *Engine) setAnchor(err error) {
 	}
 }
 
+// noteAnchor keeps for the header that a run found the anchor not in order.
+func (e *Engine) noteAnchor(err error) {
+	if errors.Is(err, ErrAnchor) || errors.Is(err, ErrRolledBackStore) {
+		e.setAnchor(err)
+	}
+}
+
 // Header is the last known state of everything the first lines show. It does
 // no I/O.
 func (e *Engine) Header() Header {
@@ -124,20 +158,17 @@ func (e *Engine) Header() Header {
 	return e.header
 }
 
-// Refresh probes the appliance, counts again, and takes over when the
-// executor lock has become free.
+// Refresh probes the appliance, counts again, takes over when the executor
+// lock has become free (Header.TakenOver says what was found), and compares an
+// anchor again that was not in order.
 func (e *Engine) Refresh(ctx context.Context) (Header, error) {
-	mode := e.Header().Mode
-	if mode == ModeObserver {
-		if held, err := e.p.Lock.TryAcquire(); err == nil && held {
-			report := StartReport{}
-			if err := e.takeOver(ctx, &report); err != nil {
-				return e.Header(), err
-			}
-			mode = ModeExecutor
-		}
+	if err := e.succeed(ctx); err != nil {
+		return e.Header(), err
 	}
-	e.updateHeader(ctx, mode)
+	if h := e.Header(); h.Mode == ModeExecutor && !h.AnchorOK {
+		e.setAnchor(e.exec.checkAnchor(ctx))
+	}
+	e.updateHeader(ctx)
 	status, err := e.p.Reader.Status(ctx)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -149,7 +180,7 @@ func (e *Engine) Refresh(ctx context.Context) (Header, error) {
 }
 
 // updateHeader reads what the header shows of the store.
-func (e *Engine) updateHeader(ctx context.Context, mode Mode) {
+func (e *Engine) updateHeader(ctx context.Context) {
 	counts, countErr := e.p.Store.Counts(ctx)
 	health, healthErr := e.p.Store.Health(ctx)
 	at, contract, ambiguousErr := e.p.Store.LastAmbiguous(ctx)
@@ -158,7 +189,7 @@ func (e *Engine) updateHeader(ctx context.Context, mode Mode) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	h := &e.header
-	h.Mode, h.LockHolder = mode, e.p.Lock.Holder()
+	h.LockHolder = e.p.Lock.Holder()
 	h.StoreOK, h.StoreNote = err == nil, ""
 	if err != nil {
 		h.StoreNote = err.Error()
@@ -185,13 +216,14 @@ func closedReason(h Header) string {
 	return ""
 }
 
-// mayChange refuses whatever changes something from a console that may not.
+// mayChange refuses whatever changes something from a console that may not:
+// one without the lock, and one that has it and has not taken over yet.
 func (e *Engine) mayChange() error {
-	if !e.p.Lock.Held() {
-		return ErrObserver
-	}
-	if h := e.Header(); h.Mode == ModeStarting {
+	switch h := e.Header(); {
+	case h.Mode == ModeStarting:
 		return fmt.Errorf("%w: still starting", ErrObserver)
+	case h.Mode != ModeExecutor || !e.p.Lock.Held():
+		return ErrObserver
 	}
 	return nil
 }
@@ -211,7 +243,7 @@ func (e *Engine) maySend(ctx context.Context) error {
 		return ErrSettling
 	}
 	if h := e.Header(); !h.AnchorOK {
-		err := e.settleAnchor(ctx)
+		err := e.exec.checkAnchor(ctx)
 		e.setAnchor(err)
 		return err
 	}

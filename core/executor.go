@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"countersign/canon"
 )
@@ -19,6 +20,11 @@ type Executor struct {
 	Sealer       Sealer
 	Capabilities SpecSet
 	Clock        Clock
+
+	// anchoring makes plan, advance and acquisition one step in this process:
+	// whoever compares anchor and mark in between would take an advance that
+	// is being made for one that was given up.
+	anchoring sync.Mutex
 }
 
 // run is one execution or rollback under way.
@@ -61,17 +67,9 @@ func (r *run) execute(ctx context.Context, contractID string, req Request) (Cont
 		return c, err
 	}
 	r.steps.begin(StepAnchor)
-	mark, err := r.advanceAnchor(ctx, c)
+	acquired, err := r.acquire(ctx, c)
 	if err != nil {
 		return c, err
-	}
-	r.steps.note(fmt.Sprint(mark))
-	r.steps.begin(StepAcquire)
-	acquired, err := r.Store.Acquire(ctx, c.ID, c.StateVersion)
-	if err != nil {
-		// The anchor moved and nothing was acquired: attribute it to this
-		// contract at once, so that nobody else is locked out (lesson 1).
-		return c, errors.Join(err, r.Store.SettleAnchor(ctx, mark))
 	}
 	r.opened.Contract = acquired
 	return r.afterAcquisition(ctx)
@@ -104,17 +102,37 @@ func (r *run) checkExecutable(ctx context.Context, c Contract, req Request) erro
 	return checkAppliance(ctx, r.Reader, r.opened)
 }
 
-// advanceAnchor moves the anchor by one for this contract (design section 6):
-// pending advance on disk first, then the anchor. A lost answer is settled by
-// reading again.
+// acquire moves the anchor by one for this contract and then commits EXECUTING
+// and the mark together (design section 6).
+func (r *run) acquire(ctx context.Context, c Contract) (Contract, error) {
+	r.anchoring.Lock()
+	defer r.anchoring.Unlock()
+	mark, err := r.advanceAnchor(ctx, c)
+	if err != nil {
+		return c, err
+	}
+	r.steps.note(fmt.Sprint(mark))
+	r.steps.begin(StepAcquire)
+	acquired, err := r.Store.Acquire(ctx, c.ID, c.StateVersion)
+	if err != nil {
+		// The anchor moved and nothing was acquired: attribute it to this
+		// contract at once, so that nobody else is locked out (lesson 1).
+		return c, errors.Join(err, r.Store.SettleAnchor(ctx, mark))
+	}
+	return acquired, nil
+}
+
+// advanceAnchor settles what an earlier attempt left open, writes the pending
+// advance, and only then moves the anchor. A lost answer is settled by reading
+// again; where that fails too, the next comparison attributes the advance.
 func (r *run) advanceAnchor(ctx context.Context, c Contract) (uint64, error) {
-	mark, err := r.Store.PlanAcquisition(ctx, c.ID, c.StateVersion)
+	now, err := r.compareAnchor(ctx)
 	if err != nil {
 		return 0, err
 	}
-	now, err := r.Anchor.Read(ctx)
+	mark, err := r.Store.PlanAcquisition(ctx, c.ID, c.StateVersion)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrAnchor, err)
+		return 0, err
 	}
 	if now != mark {
 		return 0, ErrRolledBackStore
@@ -127,6 +145,24 @@ func (r *run) advanceAnchor(ctx context.Context, c Contract) (uint64, error) {
 		return again, nil
 	}
 	return 0, fmt.Errorf("%w: %w", ErrAnchor, err)
+}
+
+// compareAnchor reads the anchor and lets the store compare it with its mark.
+func (x *Executor) compareAnchor(ctx context.Context) (uint64, error) {
+	now, err := x.Anchor.Read(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrAnchor, err)
+	}
+	return now, x.Store.SettleAnchor(ctx, now)
+}
+
+// checkAnchor: a restored old copy of the database must not send anything,
+// rollbacks included. Only a forward execution advances the anchor.
+func (x *Executor) checkAnchor(ctx context.Context) error {
+	x.anchoring.Lock()
+	defer x.anchoring.Unlock()
+	_, err := x.compareAnchor(ctx)
+	return err
 }
 
 // Rollback sends the request that restores a VERIFIED contract's snapshot,
@@ -177,23 +213,6 @@ func (r *run) rollBack(ctx context.Context, contractID string, from State, acqui
 	}
 	r.opened.Contract = acquired
 	return r.afterAcquisition(ctx)
-}
-
-// checkAnchor: a restored old copy of the database must not send anything,
-// rollbacks included. Only a forward execution advances the anchor.
-func (r *run) checkAnchor(ctx context.Context) error {
-	health, err := r.Store.Health(ctx)
-	if err != nil {
-		return err
-	}
-	now, err := r.Anchor.Read(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrAnchor, err)
-	}
-	if now != health.Mark {
-		return ErrRolledBackStore
-	}
-	return nil
 }
 
 // afterAcquisition runs from the durable acquisition to the final state. From

@@ -104,7 +104,7 @@ func (e *Engine) Decline(ctx context.Context, contractID, operator string, passp
 	}
 	return e.approved(ctx, contractID, ApproveDecline, operator, passphrase, func(c Contract, a Approval, v Authority) error {
 		_, err := e.p.Store.Decline(context.WithoutCancel(ctx), c.ID, a, v)
-		e.updateHeader(ctx, e.Header().Mode)
+		e.updateHeader(ctx)
 		return err
 	})
 }

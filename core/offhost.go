@@ -221,7 +221,7 @@ func (e *Engine) ReconcileWith(ctx context.Context, contractID string, ev Reconc
 		return err
 	}
 	_, err = e.p.Store.Resolve(context.WithoutCancel(ctx), contractID, ev, e.p.OffHost)
-	e.updateHeader(ctx, e.Header().Mode)
+	e.updateHeader(ctx)
 	return err
 }
 

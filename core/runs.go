@@ -78,7 +78,7 @@ func (e *Engine) start(ctx context.Context, contractID string, f func(context.Co
 	go func() {
 		defer e.runs.release(contractID)
 		f(work, e.runs.publish)
-		e.updateHeader(work, e.Header().Mode)
+		e.updateHeader(work)
 	}()
 	return nil
 }
@@ -99,7 +99,8 @@ func (e *Engine) Execute(ctx context.Context, contractID string) error {
 		return err
 	}
 	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) {
-		done, _ := e.exec.Execute(work, contractID, opened.Request, e.labelled(opened, watch))
+		done, err := e.exec.Execute(work, contractID, opened.Request, e.labelled(opened, watch))
+		e.noteAnchor(err)
 		e.secondLook(opened, done)
 	})
 }
@@ -153,7 +154,8 @@ func (e *Engine) startBackward(ctx context.Context, contractID string, kind Appr
 	}
 	err = e.start(ctx, contractID, func(work context.Context, watch func(Progress)) {
 		defer authority.Close()
-		done, _ := begin(work, contractID, a, authority, e.labelled(opened, watch))
+		done, err := begin(work, contractID, a, authority, e.labelled(opened, watch))
+		e.noteAnchor(err)
 		e.secondLook(opened, done)
 	})
 	if err != nil {

@@ -1,0 +1,364 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"countersign/core"
+	"countersign/keys"
+)
+
+// Another alias, so that a second change does not wait for a cool-down.
+const (
+	rigOther      = "web_ports"
+	rigOtherValue = "Web ports (CHG-1043)"
+)
+
+// keep copies the closed database; putBack returns to the copy, as restoring
+// an old backup does.
+func (r *rig) keep() (putBack func()) {
+	r.t.Helper()
+	r.close()
+	old, err := os.ReadFile(r.path())
+	r.must(err)
+	r.open()
+	return func() {
+		r.t.Helper()
+		r.close()
+		r.must(os.WriteFile(r.path(), old, 0o600))
+		r.open()
+	}
+}
+
+// mustRefuse tries everything that sends. All of it is refused with want
+// before anything leaves, and reading works as ever.
+func (r *rig) mustRefuse(want error, toExecute, toRollBack string, rows int) {
+	r.t.Helper()
+	sent := r.sends()
+	h := r.engine.Header()
+	if h.AnchorOK || h.Closed == "" || h.AnchorNote == "" {
+		r.t.Fatalf("the header does not say it: %+v", h)
+	}
+	refused := func(what string, err error) {
+		r.t.Helper()
+		if !errors.Is(err, want) {
+			r.t.Fatalf("%s: %v, want %v", what, err, want)
+		}
+	}
+	refused("execute", r.engine.Execute(ctx(), toExecute))
+	refused("roll back", r.engine.Rollback(ctx(), toRollBack, rigOperator, pass()))
+	refused("load", r.engine.Load(ctx(), toRollBack, rigOperator, pass()))
+	_, err := r.engine.Authorize(ctx(), r.draft(rigAlias, "yet another"), rigOperator, pass())
+	refused("authorize", err)
+	// The executor does not rely on the engine having asked.
+	refused("the executor", r.sendDirectly(toExecute, core.Forward).Err)
+	refused("the executor's rollback", r.sendDirectly(toRollBack, core.Backward).Err)
+	r.mustBe(toExecute, core.Prepared)
+	r.mustBe(toRollBack, core.Verified)
+
+	page, err := r.engine.List(ctx(), core.ListHistory, "", 10)
+	r.must(err)
+	if len(page.Rows) != rows {
+		r.t.Fatalf("%d rows are listed", len(page.Rows))
+	}
+	for _, id := range []string{toExecute, toRollBack} {
+		if d, err := r.engine.Detail(ctx(), id); err != nil || d.Unreadable != "" || len(d.Changes) == 0 {
+			r.t.Fatalf("detail: %+v, %v", d, err)
+		}
+		r.observe(id)
+	}
+	if r.sends() != sent {
+		r.t.Fatalf("%d requests were sent", r.sends()-sent)
+	}
+}
+
+// A restored old copy of the database can be read and can send nothing, also
+// after a restart (design section 6). Putting the newer one back heals it.
+func TestRestoredOldDatabaseCannotSend(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	done := r.verified(rigAlias, rigValue)
+	id := r.confirmed(rigOther, rigOtherValue)
+	putBack := r.keep()
+	r.execute(id)
+	r.mustBe(id, core.Verified)
+	putNewerBack := r.keep()
+
+	putBack()
+	r.mustRefuse(core.ErrRolledBackStore, id, done, 2)
+	r.restart()
+	r.mustRefuse(core.ErrRolledBackStore, id, done, 2)
+	r.verifyClosed()
+
+	putNewerBack()
+	r.mustBeAnchored()
+	r.mustBe(id, core.Verified)
+	r.rollback(id)
+	r.mustBe(id, core.RolledBack)
+}
+
+// verifyClosed verifies the store between two consoles.
+func (r *rig) verifyClosed() {
+	r.t.Helper()
+	r.close()
+	r.verifyStore()
+	r.open()
+}
+
+// Only a forward execution moves the anchor. A copy from before a rollback is
+// not told apart by it; there the target itself refuses: it is no longer what
+// the copy believes.
+func TestCopyFromBeforeARollbackCannotRollBackAgain(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	id := r.verified(rigAlias, rigValue)
+	putBack := r.keep()
+	r.rollback(id)
+	r.mustBe(id, core.RolledBack)
+	sent := r.sends()
+
+	putBack()
+	r.mustBe(id, core.Verified)
+	if err := r.engine.Rollback(ctx(), id, rigOperator, pass()); !errors.Is(err, core.ErrDrift) {
+		t.Fatalf("a rollback from an old copy: %v", err)
+	}
+	r.sendDirectly(id, core.Backward)
+	r.mustBe(id, core.RollbackFailed)
+	if r.sends() != sent {
+		t.Fatal("something was sent")
+	}
+}
+
+// An anchor that was set back, is missing or is not exactly what was written
+// closes whatever sends; with the right one back, everything goes on.
+func TestAnchorThatIsNotAsItWas(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		replace string // "": the item is deleted
+		want    error
+	}{
+		{"set back", "1", core.ErrRolledBackStore},
+		{"set forward", "3", core.ErrRolledBackStore},
+		{"missing", "", core.ErrAnchor},
+		{"another spelling", "02", core.ErrAnchor},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{})
+			done := r.verified(rigAlias, rigValue)
+			other := r.verified(rigOther, rigOtherValue)
+			r.rollback(other)
+			r.clock.move(2 * time.Minute) // its target's cool-down
+			id := r.confirmed(rigOther, rigOtherValue)
+			if c.replace == "" {
+				r.must(r.ring.Delete(ctx(), keys.ItemAnchor))
+			} else {
+				r.must(r.ring.Replace(ctx(), keys.ItemAnchor, []byte("2"), []byte(c.replace)))
+			}
+			r.restart()
+			r.mustRefuse(c.want, id, done, 3)
+			if c.replace == "" {
+				r.must(r.ring.Create(ctx(), keys.ItemAnchor, []byte("2")))
+			} else {
+				r.must(r.ring.Replace(ctx(), keys.ItemAnchor, []byte(c.replace), []byte("2")))
+			}
+			r.execute(id)
+			r.mustBe(id, core.Verified)
+			r.mustBeAnchored()
+		})
+	}
+}
+
+// ruledAnchor does what a test says instead of the real step, once.
+type ruledAnchor struct {
+	core.Anchor
+	advance func(real core.Anchor, expected uint64) (uint64, error) // nil: the real one
+	read    func(real core.Anchor) (uint64, error)
+	reads   int
+}
+
+func (a *ruledAnchor) Advance(ctx context.Context, expected uint64) (uint64, error) {
+	if rule := a.advance; rule != nil {
+		a.advance = nil
+		return rule(a.Anchor, expected)
+	}
+	return a.Anchor.Advance(ctx, expected)
+}
+
+func (a *ruledAnchor) Read(ctx context.Context) (uint64, error) {
+	a.reads++
+	if rule := a.read; rule != nil {
+		a.read = nil
+		return rule(a.Anchor)
+	}
+	return a.Anchor.Read(ctx)
+}
+
+var errLost = errors.New("no answer")
+
+// ruled is a rig whose anchor obeys a test.
+func ruled(t *testing.T, limits *core.Limits) (*rig, *ruledAnchor) {
+	a := &ruledAnchor{}
+	r := newRig(t, rigOptions{limits: limits, anchor: func(real core.Anchor) core.Anchor { a.Anchor = real; return a }})
+	return r, a
+}
+
+// A lost answer of the anchor is settled by reading it again. Whatever
+// happened to it, nobody is locked out afterwards (design lesson 1).
+func TestLostAnswersOfTheAnchor(t *testing.T) {
+	moved := func(real core.Anchor, expected uint64) (uint64, error) {
+		_, err := real.Advance(context.Background(), expected)
+		return 0, errors.Join(errLost, err)
+	}
+	stayed := func(core.Anchor, uint64) (uint64, error) { return 0, errLost }
+	unreadable := func(core.Anchor) (uint64, error) { return 0, errLost }
+	for _, c := range []struct {
+		name    string
+		advance func(core.Anchor, uint64) (uint64, error)
+		blind   bool // it cannot be read afterwards either
+		want    error
+		steps   []string // how the advances were closed, after the next execution as well
+	}{
+		{"moved, answer lost", moved, false, nil, []string{"planned", "acquired"}},
+		{"not moved", stayed, false, core.ErrAnchor, []string{"planned", "withdrawn", "planned", "acquired"}},
+		{"moved, and unreadable", moved, true, core.ErrAnchor, []string{"planned", "attributed", "planned", "acquired"}},
+		{"not moved, and unreadable", stayed, true, core.ErrAnchor, []string{"planned", "withdrawn", "planned", "acquired"}},
+	} {
+		for _, next := range []string{"the same contract", "another contract", "another console", "a rollback"} {
+			t.Run(c.name+", then "+next, func(t *testing.T) {
+				t.Parallel()
+				r, a := ruled(t, nil)
+				done := ""
+				if next == "a rollback" {
+					done = r.verified(rigOther, rigOtherValue)
+				}
+				id := r.confirmed(rigAlias, rigValue)
+				sent := r.sends()
+				a.advance = func(real core.Anchor, expected uint64) (uint64, error) {
+					if c.blind {
+						a.read = unreadable
+					}
+					return c.advance(real, expected)
+				}
+				p := r.execute(id)
+				if !errors.Is(p.Err, c.want) {
+					t.Fatalf("got %v, want %v", p.Err, c.want)
+				}
+				if c.want == nil {
+					r.mustBe(id, core.Verified)
+					r.mustBeAnchored()
+					return
+				}
+				r.mustBe(id, core.Prepared)
+				if r.sends() != sent {
+					t.Fatal("something was sent")
+				}
+				r.afterwards(next, id, done)
+			})
+		}
+	}
+}
+
+// afterwards does the next thing that is sent, which must work.
+func (r *rig) afterwards(next, id, done string) {
+	r.t.Helper()
+	switch next {
+	case "another contract":
+		id = r.confirmed(rigOther, rigOtherValue)
+	case "another console":
+		r.restart()
+	case "a rollback":
+		if p := r.rollback(done); p.Err != nil {
+			r.t.Fatal(p.Err)
+		}
+		r.mustBe(done, core.RolledBack)
+	}
+	if p := r.execute(id); p.Err != nil {
+		r.t.Fatal(p.Err)
+	}
+	r.mustBe(id, core.Verified)
+	r.mustBeAnchored()
+}
+
+// A limit refuses before the anchor moves and before anything is planned
+// (design lesson 1).
+func TestLimitsRefuseBeforeTheAnchorMoves(t *testing.T) {
+	limits := core.DefaultLimits()
+	limits.MaxInFlight = 0
+	r, a := ruled(t, &limits)
+	a.advance = func(core.Anchor, uint64) (uint64, error) {
+		t.Error("the anchor was asked to move")
+		return 0, errLost
+	}
+	id := r.confirmed(rigAlias, rigValue)
+	if p := r.execute(id); !errors.Is(p.Err, core.ErrLimit) {
+		t.Fatalf("got %v", p.Err)
+	}
+	r.mustBe(id, core.Prepared)
+	r.mustBeAnchored()
+	if r.sends() != 0 {
+		t.Fatal("something was sent")
+	}
+	r.close()
+	if planned := r.column("SELECT step FROM cs_advances"); planned != nil {
+		t.Fatalf("planned: %v", planned)
+	}
+	r.open()
+}
+
+// Listing, reading, preparing, both gates and declining never touch the
+// anchor (design section 6).
+func TestNothingButASendTouchesTheAnchor(t *testing.T) {
+	r, a := ruled(t, nil)
+	reads := a.reads
+	a.advance = func(core.Anchor, uint64) (uint64, error) {
+		t.Error("the anchor was asked to move")
+		return 0, errLost
+	}
+	id := r.confirmed(rigAlias, rigValue)
+	_, err := r.engine.List(ctx(), core.ListActive, "", 10)
+	r.must(err)
+	_, err = r.engine.Review(ctx(), id)
+	r.must(err)
+	_, err = r.engine.Refresh(ctx())
+	r.must(err)
+	r.observe(id)
+	r.must(r.engine.Decline(ctx(), id, rigOperator, pass()))
+	if a.reads != reads {
+		t.Fatalf("the anchor was read %d times", a.reads-reads)
+	}
+}
+
+// Provisioning is insert-only on both sides: neither the counter nor the
+// baseline in the database is ever set a second time.
+func TestAnchorIsProvisionedOnce(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.must(r.store.ProvisionAnchor(ctx(), "keyring", 0))
+	id := r.confirmed(rigAlias, rigValue)
+	for range 2 {
+		if err := r.store.ProvisionAnchor(ctx(), "keyring", 0); !errors.Is(err, core.ErrConflict) {
+			t.Fatalf("the baseline a second time: %v", err)
+		}
+		if err := keys.NewRingAnchor(r.ring).Provision(ctx(), 0); !errors.Is(err, core.ErrAnchor) || !errors.Is(err, keys.ErrExists) {
+			t.Fatalf("the counter a second time: %v", err)
+		}
+		if r.load(id).State == core.Prepared {
+			r.execute(id) // and once more when it has moved
+		}
+	}
+	r.mustBe(id, core.Verified)
+	r.mustBeAnchored()
+	r.restart()
+	r.mustBeAnchored()
+}
+
+// A store that was used before it was provisioned is never given a baseline.
+func TestBaselineIsNotGivenAfterwards(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.verified(rigAlias, rigValue)
+	if err := r.store.ProvisionAnchor(ctx(), "keyring", 1); !errors.Is(err, core.ErrConflict) {
+		t.Fatalf("got %v", err)
+	}
+	r.mustBeAnchored()
+}
