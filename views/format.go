@@ -57,8 +57,11 @@ func stopwatch(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d.%d", tenths/600, tenths/10%60, tenths%10)
 }
 
-// gap shows the time between two events: +0.1 s, +2m27s.
+// gap shows the time between two events: +14 ms, +0.1 s, +2m27s.
 func gap(d time.Duration) string {
+	if d < 100*time.Millisecond {
+		return fmt.Sprintf("+%d ms", max(0, d/time.Millisecond))
+	}
 	if d < time.Minute {
 		return fmt.Sprintf("+%.1f s", d.Seconds())
 	}

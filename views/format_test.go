@@ -26,6 +26,8 @@ func TestTimes(t *testing.T) {
 		{took(200 * time.Second), "3:20"},
 		{stopwatch(3400 * time.Millisecond), "00:03.4"},
 		{stopwatch(-time.Second), "00:00.0"},
+		{gap(14 * time.Millisecond), "+14 ms"},
+		{gap(-time.Second), "+0 ms"},
 		{gap(100 * time.Millisecond), "+0.1 s"},
 		{gap(147 * time.Second), "+2m27s"},
 		{gap(120 * time.Second), "+2m"},

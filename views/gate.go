@@ -41,10 +41,7 @@ func (g *gate) measure(review, questions int) {
 // stack shows the review above the questions, which never scroll away.
 func (g *gate) stack(review, questions []string) string {
 	room := max(1, g.height-len(questions)-1)
-	lines := splitLines(g.scroll.show(g.Theme, review, g.width, room))
-	for len(lines) < room+1 {
-		lines = append(lines, "")
-	}
+	lines := append(splitLines(g.scroll.show(g.Theme, review, g.width, room)), "")
 	return g.Theme.join(append(lines, questions...), g.width, g.height)
 }
 

@@ -13,7 +13,12 @@ import (
 // known about loading.
 func (p *page) timeline(f *Frame, d core.Detail) {
 	p.heading(historyHeading(len(d.Events)))
+	day := dayOf(f, f.Now)
 	for i, e := range d.Events {
+		if of := dayOf(f, e.RecordedAt); of != day {
+			p.text(p.theme.Dim, 3, of)
+			day = of
+		}
 		p.event(f, d.Events, i)
 		until := time.Time{}
 		if i == len(d.Events)-1 {
@@ -25,6 +30,9 @@ func (p *page) timeline(f *Frame, d core.Detail) {
 		p.load(f, l)
 	}
 }
+
+// dayOf names a day. The timeline names every day but today once.
+func dayOf(f *Frame, t time.Time) string { return t.In(f.zone()).Format("Monday, 2 January 2006") }
 
 func historyHeading(n int) string {
 	switch n {
