@@ -90,6 +90,9 @@ func settleUntil(n *Note, entered time.Time, window time.Duration) time.Time {
 
 // sentence explains a row in one line.
 func (e *Engine) sentence(r Row, n *Note) string {
+	if n != nil && n.Outcome != "" && !r.State.InFlight() && r.State != Reconciliation {
+		return conclusionWords(n.Outcome)
+	}
 	now := e.p.Clock.Now()
 	switch r.State {
 	case Prepared:

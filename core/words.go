@@ -46,6 +46,21 @@ func failureWords(f FailureClass) string {
 	return string(f)
 }
 
+// conclusionWords says what a person concluded.
+func conclusionWords(o Outcome) string {
+	switch o {
+	case ConfirmedApplied:
+		return "an operator concluded from a fresh reading: it was applied"
+	case ConfirmedNotApplied:
+		return "an operator concluded: it was not applied"
+	case ConfirmedRollbackApplied:
+		return "an operator concluded from a fresh reading: it was rolled back"
+	case ConfirmedRollbackNotApplied:
+		return "an operator concluded: it was not rolled back; the target stays reserved"
+	}
+	return string(o)
+}
+
 // displayValue shows a canonical value as text, for a field of a comparison.
 func displayValue(v any) string {
 	switch x := v.(type) {
