@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"countersign/core"
 	"countersign/keys"
+	"countersign/pfsense"
 	"countersign/pfsense/sim"
+	"countersign/store"
 )
 
 // Both gates with signatures from another machine, then one send.
@@ -24,6 +27,11 @@ func TestOffHostSignaturesCarryAChange(t *testing.T) {
 	d.must(err)
 	d.mustBe(id, core.Prepared)
 	ev := d.signedConfirmation(id)
+	for _, want := range []string{`"` + rigAlias + `"`, `"` + rigValue + `"`, `"` + d.description(rigAlias) + `"`, id} {
+		if !strings.Contains(d.shown, want) {
+			t.Errorf("the signer is not shown %s:\n%s", want, d.shown)
+		}
+	}
 	if f := d.waiting()[1]; f.ContractID != id || f.Used || f.Stale != "" || f.Confirmation == nil {
 		t.Fatalf("waiting: %+v", f)
 	}
@@ -59,6 +67,9 @@ func TestConfirmWithRefuses(t *testing.T) {
 	d.must(d.console.ExportConfirmationRequest(ctx, id, path))
 	unknown := *d.sign(path, stranger).Confirmation
 
+	elsewhere, err := store.NewLock(d.rig.path())
+	d.must(err)
+	observer := d.consoleFor(rigOperator, d.pinned, elsewhere)
 	resigned := func(change func(*core.ConfirmationEvidence)) core.ConfirmationEvidence {
 		e := good
 		change(&e)
@@ -96,7 +107,8 @@ func TestConfirmWithRefuses(t *testing.T) {
 		"signed in the future":        {d.console, id, rigAlias, resigned(func(e *core.ConfirmationEvidence) { e.IssuedAt = d.clock.Now().Add(time.Minute) }), core.ErrBinding},
 		"signed before the contract":  {d.console, id, rigAlias, resigned(func(e *core.ConfirmationEvidence) { e.IssuedAt = d.load(id).CreatedAt.Add(-time.Microsecond) }), core.ErrBinding},
 		"no verifier":                 {d.engine, id, rigAlias, good, core.ErrVerifierMissing},
-		"nobody enrolled here":        {d.consoleFor("mika", d.pinned), id, rigAlias, good, core.ErrUnknownOperator},
+		"an observer":                 {observer, id, rigAlias, good, core.ErrObserver},
+		"nobody enrolled here":        {d.consoleFor("mika", d.pinned, d.lock), id, rigAlias, good, core.ErrUnknownOperator},
 	} {
 		if err := c.console.ConfirmWith(ctx, c.id, c.typed, c.ev); !errors.Is(err, c.class) {
 			t.Errorf("%s: got %v, want %v", name, err, c.class)
@@ -246,7 +258,7 @@ func TestReconcileWithRefuses(t *testing.T) {
 		class   error
 	}{
 		"no verifier":          {d.engine, good, seen, core.ErrVerifierMissing},
-		"nobody enrolled here": {d.consoleFor("mika", d.pinned), good, seen, core.ErrUnknownOperator},
+		"nobody enrolled here": {d.consoleFor("mika", d.pinned, d.lock), good, seen, core.ErrUnknownOperator},
 		"another was seen":     {d.console, good, stale, core.ErrDrift},
 		"another contract":     {d.console, resigned(func(e *core.ReconciliationEvidence) { e.ContractID = "note-1" }), seen, core.ErrBinding},
 		"another operation":    {d.console, resigned(func(e *core.ReconciliationEvidence) { e.OperationID = "op-1" }), seen, core.ErrBinding},
@@ -332,5 +344,26 @@ func TestInboxClosed(t *testing.T) {
 	d.must(os.Chmod(d.dir, 0o750))
 	if _, err := d.console.Inbox(ctx); !errors.Is(err, keys.ErrInbox) {
 		t.Errorf("open to the group: %v", err)
+	}
+}
+
+// Every capability's requests can be shown and signed on another machine,
+// which has nothing but this build.
+func TestEveryCapabilityCanBeSigned(t *testing.T) {
+	for _, c := range pfsense.Capabilities() {
+		spec := c.Spec()
+		t.Run(spec.EndpointSymbol, func(t *testing.T) {
+			t.Parallel()
+			d, ctx := newDesk(t, rigOptions{simServer: practice(t, sim.Profile271)}), context.Background()
+			draft, err := d.console.Prepare(ctx, spec.EndpointSymbol, changes()[spec.EndpointSymbol].fields, "")
+			d.must(err)
+			a := d.signedAuthorization(draft, d.signer)
+			id, err := d.console.AuthorizeFromInbox(ctx, draft, a, rigOperator)
+			d.must(err)
+			review, err := d.console.Review(ctx, id)
+			d.must(err)
+			ev := d.signedConfirmation(id)
+			d.must(d.console.ConfirmWith(ctx, id, review.Target, ev))
+		})
 	}
 }
