@@ -114,7 +114,7 @@ func (m *Model) note(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case views.HeaderRead:
 		m.probing, m.probedAt = false, m.opts.Clock.Now()
-		if msg.Err != nil {
+		if msg.Err != nil && m.notice.Text == "" {
 			m.notice = views.Refused(msg.Err)
 		}
 	case views.Exported:

@@ -44,12 +44,22 @@ func (m *Model) onProgress(p core.Progress) tea.Cmd {
 	return m.deliver(views.Progressed{Progress: p})
 }
 
+// tick moves the clock on a little later; the end of the program ends it.
 func (m *Model) tick() tea.Cmd {
-	every := calmTick
+	every, ended := calmTick, m.ctx.Done()
 	if m.watching() {
 		every = runTick
 	}
-	return tea.Tick(every, func(time.Time) tea.Msg { return ticked{} })
+	return func() tea.Msg {
+		timer := time.NewTimer(every)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return ticked{}
+		case <-ended:
+			return nil
+		}
+	}
 }
 
 func (m *Model) watching() bool {

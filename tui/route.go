@@ -28,7 +28,7 @@ func (m *Model) navigate(from views.Screen, intent views.Intent) (tea.Cmd, bool)
 		m.leave(from)
 	case views.OpenContract:
 		if _, ended := from.(*views.Execution); ended {
-			m.stack = m.stack[:1]
+			m.cut(1)
 		}
 		return m.push(views.NewDetail(f, i.ID)), true
 	case views.StartChange:
@@ -68,7 +68,7 @@ func (m *Model) places(from views.Screen, intent views.Intent) (tea.Cmd, bool) {
 	case views.OpenPalette:
 		return m.push(views.NewPalette(f, m.top().Keys(), m.top().Situation())), true
 	case views.ShowList:
-		m.stack = m.stack[:1]
+		m.cut(1)
 		return m.act(m.list, m.list.Show(i.List)), true
 	case views.PressKey:
 		m.leave(from)
@@ -89,7 +89,7 @@ func (m *Model) places(from views.Screen, intent views.Intent) (tea.Cmd, bool) {
 
 func (m *Model) push(s views.Screen) tea.Cmd {
 	if _, ok := m.top().(*views.Palette); ok {
-		m.stack = m.stack[:len(m.stack)-1]
+		m.cut(len(m.stack) - 1)
 	}
 	m.stack = append(m.stack, s)
 	m.lay()
@@ -97,11 +97,22 @@ func (m *Model) push(s views.Screen) tea.Cmd {
 	return tea.Batch(cmd, m.act(s, intent))
 }
 
+// cut closes every screen from the nth on; those that hold a passphrase
+// overwrite it.
+func (m *Model) cut(n int) {
+	for _, s := range m.stack[n:] {
+		if c, ok := s.(interface{ Close() }); ok {
+			c.Close()
+		}
+	}
+	m.stack = m.stack[:n]
+}
+
 // leave closes a screen and everything above it; the list stays.
 func (m *Model) leave(s views.Screen) {
 	for i, x := range m.stack {
 		if x == s && i > 0 {
-			m.stack = m.stack[:i]
+			m.cut(i)
 			return
 		}
 	}
@@ -118,11 +129,11 @@ func (m *Model) leavePalette(from views.Screen) {
 func (m *Model) above(id string, s views.Screen) tea.Cmd {
 	for i, x := range m.stack {
 		if d, ok := x.(*views.Detail); ok && d.ID() == id {
-			m.stack = m.stack[:i+1]
+			m.cut(i + 1)
 			return m.push(s)
 		}
 	}
-	m.stack = m.stack[:1]
+	m.cut(1)
 	below := m.push(views.NewDetail(m.frame, id))
 	return tea.Batch(below, m.push(s))
 }

@@ -42,8 +42,8 @@ func (a *Authorize) Title() (string, string) {
 // Keys are those of a form.
 func (a *Authorize) Keys() []Binding {
 	k := a.KeyMap
-	return []Binding{k.Agree.as("authorize"), k.FromInbox, k.Back.as("back to the form (nothing is created)"), k.HelpTyping,
-		k.Operator, k.Export, k.PageUp, k.PageDown}
+	return append([]Binding{k.Agree.as("authorize"), k.FromInbox}, append(a.paging(),
+		k.Back.as("back to the form (nothing is created)"), k.HelpTyping, k.Operator, k.Export)...)
 }
 
 // Situation says why the draft cannot be authorized.

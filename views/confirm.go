@@ -57,8 +57,8 @@ func (c *Confirm) Keys() []Binding {
 	if c.named {
 		next = k.Agree.as("confirm")
 	}
-	return []Binding{next, k.ReadAgain, k.DeclineHere, k.Back.as("leave (stays PREPARED)"), k.HelpTyping,
-		k.FromInbox, k.Operator, k.Export, k.PageUp, k.PageDown}
+	return append([]Binding{next}, append(c.paging(), k.ReadAgain, k.DeclineHere, k.Back.as("leave (stays PREPARED)"),
+		k.HelpTyping, k.FromInbox, k.Operator, k.Export)...)
 }
 
 // Situation says why the form cannot go on.
@@ -145,6 +145,7 @@ func (c *Confirm) press(msg tea.KeyMsg) Intent {
 	switch {
 	case k.ReadAgain.Is(msg):
 		c.waiting = waitFirewall
+		c.secret.wipe()
 		return NeedReview{c.id}
 	case k.DeclineHere.Is(msg):
 		c.secret.wipe()

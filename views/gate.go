@@ -31,6 +31,18 @@ func (g *gate) situation(closed string) Situation {
 	return Situation{Header: g.Header, Operator: len(g.Operators), Waiting: g.waiting, Own: own}
 }
 
+// Close overwrites the passphrase of a screen that is left in any way.
+func (g *gate) Close() { g.secret.wipe() }
+
+// paging is in the footer as long as something is still to be seen.
+func (g *gate) paging() []Binding {
+	down := g.KeyMap.PageDown
+	if !g.seenAll && g.scroll.total > g.scroll.room {
+		down = down.as("read on").loud()
+	}
+	return []Binding{down, g.KeyMap.PageUp}
+}
+
 // measure keeps the review in bounds and remembers that its end was on screen.
 func (g *gate) measure(review, questions int) {
 	room := g.height - questions - 1

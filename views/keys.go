@@ -201,3 +201,6 @@ func ownReason(word string) func(Situation) string {
 
 // quiet keeps a binding out of the footer of one screen.
 func (b Binding) quiet() Binding { b.Quiet = true; return b }
+
+// loud puts a binding into the footer of one screen.
+func (b Binding) loud() Binding { b.Quiet = false; return b }

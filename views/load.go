@@ -43,7 +43,8 @@ func (l *Load) Title() (string, string) {
 // Keys are those of a form.
 func (l *Load) Keys() []Binding {
 	k := l.KeyMap
-	return []Binding{k.Agree.as("ask to load"), k.Back.as("leave (stays stored, not loaded)"), k.HelpTyping, k.Operator, k.PageUp, k.PageDown}
+	return append([]Binding{k.Agree.as("ask to load")}, append(l.paging(), k.Back.as("leave (stays stored, not loaded)"),
+		k.HelpTyping, k.Operator)...)
 }
 
 // Situation is a form's.

@@ -59,8 +59,8 @@ func (r *Reconcile) Keys() []Binding {
 	if r.asking {
 		return []Binding{k.Agree.as("sign and record"), k.Back.as("choose again"), k.HelpTyping, k.Operator}
 	}
-	return []Binding{k.Choose, k.ReadAgainR, k.Evidence, k.Back.as("leave (nothing changes)"), k.Help,
-		k.FromInboxT, k.ExportS, k.Up, k.Down, k.PageUp, k.PageDown}
+	return append([]Binding{k.Choose}, append(r.paging(), k.ReadAgainR, k.Evidence, k.Back.as("leave (nothing changes)"), k.Help,
+		k.FromInboxT, k.ExportS, k.Up, k.Down)...)
 }
 
 // Situation says why the selected conclusion cannot be drawn.

@@ -45,8 +45,8 @@ func (r *Rollback) Title() (string, string) {
 // Keys are those of a form.
 func (r *Rollback) Keys() []Binding {
 	k := r.KeyMap
-	return []Binding{k.Agree.as("roll back"), k.ReadAgain, k.Back.as("leave (stays VERIFIED)"), k.HelpTyping,
-		k.Operator, k.PageUp, k.PageDown}
+	return append([]Binding{k.Agree.as("roll back")}, append(r.paging(), k.ReadAgain, k.Back.as("leave (stays VERIFIED)"),
+		k.HelpTyping, k.Operator)...)
 }
 
 // Situation says why it cannot be rolled back now.
