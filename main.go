@@ -14,12 +14,10 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -82,21 +80,21 @@ func build(ctx context.Context, r recipe) (_ *parts, err error) {
 	c := r.config
 	storeKeys, err := keys.LoadStoreKeys(ctx, r.ring)
 	if err != nil {
-		return p, keyringError(err)
+		return p, command.KeyringError(err)
 	}
 	p.store, err = store.Open(ctx, storeOptions(c, storeKeys, r.clock))
 	if err != nil {
-		return p, storeError(err)
+		return p, command.StoreError(err)
 	}
 	p.closes = append(p.closes, p.store.Close)
 	lock, err := store.NewLock(c.Store.Path)
 	if err != nil {
-		return p, storeError(err)
+		return p, command.StoreError(err)
 	}
 	p.closes = append(p.closes, lock.Release)
 	sealer, err := keys.NewSealer(storeKeys.Artifact, storeKeys.ArtifactKeyID, rand.Reader)
 	if err != nil {
-		return p, keyringError(err)
+		return p, command.KeyringError(err)
 	}
 	appliance, err := connect(ctx, c, r.ring, r.clock)
 	if err != nil {
@@ -114,13 +112,16 @@ func build(ctx context.Context, r recipe) (_ *parts, err error) {
 		if ports.Inbox, err = keys.InitInbox(c.Inbox); err != nil {
 			return p, err
 		}
+		if err = os.MkdirAll(requestsFolder(c), 0o700); err != nil {
+			return p, err
+		}
 		ports.Requests = keys.RequestFiles{}
 	}
 	ports.Store, ports.Lock, ports.Sealer, ports.Clock, ports.Random = p.store, lock, sealer, r.clock, rand.Reader
 	ports.Anchor, ports.Capabilities = keys.NewRingAnchor(r.ring), pfsense.Capabilities()
 	ports.Operators = keys.NewOperators(operatorConfig(r, p.store))
 	ports.Sleep = func(ctx context.Context, d time.Duration) { _ = keys.Sleep(ctx, d) }
-	p.engine = core.NewEngine(ports, core.Settings{Operator: c.Operator, Appliance: hostOf(c.Appliance.URL),
+	p.engine = core.NewEngine(ports, core.Settings{Operator: c.Operator, Appliance: c.Appliance.Host(),
 		Windows: c.Policy.Windows(), OnTheSpot: c.Policy.AllowsOnTheSpot()})
 	return p, nil
 }
@@ -137,9 +138,9 @@ func operatorConfig(r recipe, s *store.Store) keys.OperatorConfig {
 
 // connect makes the ways to the configured firewall; it contacts nothing.
 func connect(ctx context.Context, c command.Config, ring keys.Keyring, clock core.Clock) (*pfsense.Appliance, error) {
-	secret, err := keys.LoadAPIKey(ctx, ring, apiKeyName(c))
+	secret, err := keys.LoadAPIKey(ctx, ring, c.Appliance.Host())
 	if err != nil {
-		return nil, keyringError(err)
+		return nil, command.KeyringError(err)
 	}
 	defer secret.Clear()
 	key, err := pfsense.NewAPIKey(string(secret.Bytes()))
@@ -159,38 +160,27 @@ func connect(ctx context.Context, c command.Config, ring keys.Keyring, clock cor
 	return pfsense.Connect(pfsense.Config{BaseURL: c.Appliance.URL, TLS: trust, Key: key, Proxy: c.Appliance.Proxy, Clock: clock})
 }
 
-// apiKeyName: one key a firewall, whatever the spelling of its address.
-func apiKeyName(c command.Config) string { return hostOf(c.Appliance.URL) }
-
-func hostOf(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" {
-		return raw
-	}
-	return strings.ToLower(u.Host)
-}
-
 // pinned makes the verifier of off-host authorities; nil without any, which
 // closes the inbox.
 func pinned(c command.Config) (core.Verifier, error) {
 	if len(c.Authority) == 0 {
 		return nil, nil
 	}
-	var list []keys.PinnedKey
+	var pins []keys.PinnedKey
 	for _, a := range c.Authority {
-		key, err := keys.ParsePublicKey(a.Key)
+		pin, err := keys.ParsePin(a.ID, a.Kind, a.Key, a.Active)
 		if err != nil {
 			return nil, fmt.Errorf("%w: authority %s: %w", command.ErrConfig, a.ID, err)
 		}
-		list = append(list, keys.PinnedKey{AuthorityID: a.ID, Kind: core.ProofKind(a.Kind), PublicKey: key, Active: a.Active})
+		pins = append(pins, pin)
 	}
-	return keys.NewPinned(list...)
+	return keys.NewPinned(pins...)
 }
 
 // openRing opens the keyring that the configuration names, and no other.
 func openRing(ctx context.Context, c command.Config) (keys.Keyring, io.Closer, error) {
 	ring, closer, err := keys.OpenRing(ctx, c.Keyring, c.Store.ID, keyringLock(c), c.KeyringPassphrase())
-	return ring, closer, keyringError(err)
+	return ring, closer, command.KeyringError(err)
 }
 
 func keyringLock(c command.Config) string { return c.Store.Path + ".keyring-lock" }
@@ -206,9 +196,24 @@ func (wiring) Console(ctx context.Context, c command.Config, o command.ConsoleOp
 	if err != nil {
 		return err
 	}
-	err = tui.Run(ctx, tui.Options{Engine: p.engine, Operator: c.Operator, ASCII: o.ASCII, NoColor: o.NoColor})
+	err = tui.Run(ctx, tui.Options{Engine: p.engine, Operator: c.Operator, ASCII: o.ASCII, NoColor: o.NoColor,
+		Start: p.engine.Start, Wait: p.engine.Wait, RequestPath: requestPath(c)})
 	return errors.Join(err, p.Close())
 }
+
+// requestPath names files for requests that are signed elsewhere; nil where
+// no authority is pinned, so that none are offered. They hold values in plain
+// text: owner-only, in a folder of their own beside the inbox.
+func requestPath(c command.Config) func(core.ProofKind, string) string {
+	if len(c.Authority) == 0 {
+		return nil
+	}
+	return func(kind core.ProofKind, name string) string {
+		return filepath.Join(requestsFolder(c), string(kind)+"-"+name+".request")
+	}
+}
+
+func requestsFolder(c command.Config) string { return filepath.Join(filepath.Dir(c.Inbox), "requests") }
 
 // Init creates keys, store, anchor and the first operator, in this order, and
 // writes the configuration last: without it nothing of this is used.
@@ -228,11 +233,11 @@ func (wiring) Init(ctx context.Context, o command.InitOptions) error {
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Store.Path), 0o700); err != nil {
-		return storeError(err)
+		return command.StoreError(err)
 	}
 	ring, closer, err := keys.InitRing(ctx, c.Keyring, c.Store.ID, keyringLock(*c), c.KeyringPassphrase())
 	if err != nil {
-		return keyringError(err)
+		return command.KeyringError(err)
 	}
 	defer closer.Close()
 	if err := provision(ctx, recipe{config: *c, ring: ring, clock: core.SystemClock{}}, o.APIKey, o.Passphrase); err != nil {
@@ -263,18 +268,18 @@ func approvedPin(ctx context.Context, base string, approve func(string) (bool, e
 func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) error {
 	storeKeys, err := keys.InitStoreKeys(ctx, r.ring, keys.StoreKeyConfig{Random: rand.Reader})
 	if err != nil {
-		return keyringError(err)
+		return command.KeyringError(err)
 	}
 	defer storeKeys.Clear()
-	if err := keys.SetAPIKey(ctx, r.ring, apiKeyName(r.config), apiKey); err != nil {
-		return keyringError(err)
+	if err := keys.SetAPIKey(ctx, r.ring, r.config.Appliance.Host(), apiKey); err != nil {
+		return command.KeyringError(err)
 	}
 	if err := keys.NewRingAnchor(r.ring).Provision(ctx, 0); err != nil {
-		return keyringError(err)
+		return command.KeyringError(err)
 	}
 	s, err := store.Create(ctx, storeOptions(r.config, storeKeys, r.clock))
 	if err != nil {
-		return storeError(err)
+		return command.StoreError(err)
 	}
 	commitment, err := keys.NewOperators(operatorConfig(r, s)).Enrol(ctx, r.config.Operator, passphrase)
 	if err == nil {
@@ -318,17 +323,6 @@ func (wiring) Doctor(ctx context.Context, c command.Config, out io.Writer) error
 	return errors.Join(failed, check("firewall", err))
 }
 
-func keyringError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &command.Classified{Code: command.ExitKeyring, Err: err, Hint: "run `countersign doctor` to see which part of the keyring does not answer"}
-}
-
-func storeError(err error) error {
-	return &command.Classified{Code: command.ExitStore, Err: err, Hint: "nothing was changed; `countersign verify` says what is wrong in full"}
-}
-
 // Demo runs the story headless, or the console on seeded parts.
 func (w wiring) Demo(ctx context.Context, o command.DemoOptions) error {
 	if o.Headless {
@@ -358,6 +352,7 @@ func (w wiring) Demo(ctx context.Context, o command.DemoOptions) error {
 	}
 	if err == nil {
 		err = tui.Run(ctx, tui.Options{Engine: bench.Engine(), Operator: demoOperator, ASCII: o.ASCII,
+			Wait: bench.Engine().Wait, RequestPath: requestPath(p.config),
 			Banner: "demo: everything here is temporary; the passphrase of " + demoOperator + " is " + demoPassphrase})
 	}
 	return errors.Join(err, bench.Close())
@@ -548,11 +543,11 @@ func (wiring) Sign(ctx context.Context, o command.SignOptions) error {
 	lock := filepath.Join(os.TempDir(), signingStore+".lock")
 	ring, closer, err := open(ctx, o.Keyring, signingStore, lock, nil)
 	if err != nil {
-		return keyringError(err)
+		return command.KeyringError(err)
 	}
 	defer closer.Close()
 	if o.NewKey {
-		return keyringError(keys.NewAuthority(ctx, ring, rand.Reader, o.Authority, o.Passphrase, o.Out))
+		return command.KeyringError(keys.NewAuthority(ctx, ring, rand.Reader, o.Authority, o.Passphrase, o.Out))
 	}
 	evidence, err := keys.SignFile{Request: o.Request, Evidence: o.Evidence, Authority: o.Authority, Passphrase: o.Passphrase,
 		Capabilities: pfsense.Capabilities(), Now: time.Now(), Approve: o.Approve}.Sign(ctx, ring)
@@ -578,7 +573,7 @@ func (wiring) Verify(ctx context.Context, o command.VerifyOptions) error {
 			fmt.Fprintf(o.Out, "%s: %d contracts, %d events, every record and every chain holds\n", c.Store.Path, report.Contracts, report.Events)
 		}
 		if err != nil {
-			return storeError(fmt.Errorf("%s does not verify: %w", c.Store.Path, err))
+			return command.StoreError(fmt.Errorf("%s does not verify: %w", c.Store.Path, err))
 		}
 		return nil
 	})
@@ -598,7 +593,7 @@ func withStoreKeys(ctx context.Context, c command.Config, do func(keys.StoreKeys
 	defer closer.Close()
 	k, err := keys.LoadStoreKeys(ctx, ring)
 	if err != nil {
-		return keyringError(err)
+		return command.KeyringError(err)
 	}
 	defer k.Clear()
 	return do(k)
@@ -608,7 +603,7 @@ func withStore(ctx context.Context, c command.Config, do func(*store.Store) erro
 	return withStoreKeys(ctx, c, func(k keys.StoreKeys) error {
 		s, err := store.Open(ctx, storeOptions(c, k, core.SystemClock{}))
 		if err != nil {
-			return storeError(err)
+			return command.StoreError(err)
 		}
 		return errors.Join(do(s), s.Close())
 	})

@@ -35,6 +35,12 @@ type PinnedKey struct {
 	Active      bool // a retired key stays known, and verifies nothing
 }
 
+// ParsePin reads a pinned key as a configuration says it. Errors: core.ErrInvalid.
+func ParsePin(authorityID, kind, publicKey string, active bool) (PinnedKey, error) {
+	key, err := ParsePublicKey(publicKey)
+	return PinnedKey{AuthorityID: authorityID, Kind: core.ProofKind(kind), PublicKey: key, Active: active}, err
+}
+
 // ParsePublicKey reads 64 lower-case hexadecimal digits. Errors: core.ErrInvalid.
 func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 	key, err := hex.DecodeString(text)

@@ -113,6 +113,25 @@ func (c *Classified) Error() string { return c.Err.Error() }
 // Unwrap gives the error itself.
 func (c *Classified) Unwrap() error { return c.Err }
 
+// KeyringError gives an error of the keyring its exit code and a way on; nil
+// stays nil.
+func KeyringError(err error) error {
+	return classified(err, ExitKeyring, "run `countersign doctor` to see which part of the keyring does not answer")
+}
+
+// StoreError gives an error of the store its exit code and a way on; nil
+// stays nil.
+func StoreError(err error) error {
+	return classified(err, ExitStore, "nothing was changed; `countersign verify` says what is wrong in full")
+}
+
+func classified(err error, code int, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &Classified{Code: code, Err: err, Hint: hint}
+}
+
 // Execute runs the command line and returns the exit code.
 func Execute(ctx context.Context, w Wiring, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot(w, stdin, stdout)

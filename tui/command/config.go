@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,16 @@ type ApplianceConfig struct {
 	Pin    string `toml:"pin"`     // SHA-256 of the server's public key, hex
 	CAFile string `toml:"ca_file"` // PEM; neither pin nor file: system roots
 	Proxy  string `toml:"proxy"`
+}
+
+// Host is host[:port], in lower case: one name a firewall, however its
+// address is spelled.
+func (a ApplianceConfig) Host() string {
+	u, err := url.Parse(a.URL)
+	if err != nil || u.Host == "" {
+		return a.URL
+	}
+	return strings.ToLower(u.Host)
 }
 
 // StoreConfig says which store.
