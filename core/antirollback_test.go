@@ -281,6 +281,64 @@ func (r *rig) afterwards(next, id, done string) {
 	r.mustBeAnchored()
 }
 
+// Two runs of one console take turns at the anchor: while one is between its
+// advance and its acquisition, another neither takes the open advance for one
+// that was given up nor calls the database old.
+func TestRunsTakeTurnsAtTheAnchor(t *testing.T) {
+	for _, other := range []string{"execute", "roll back"} {
+		t.Run(other, func(t *testing.T) {
+			t.Parallel()
+			limits := core.DefaultLimits()
+			limits.MaxInFlight = 2
+			r, a := ruled(t, &limits)
+			second := r.confirmed(rigOther, rigOtherValue)
+			if other == "roll back" {
+				r.execute(second)
+			}
+			first := r.confirmed(rigAlias, rigValue)
+			moved, goOn := make(chan struct{}), make(chan struct{})
+			a.advance = func(real core.Anchor, expected uint64) (uint64, error) {
+				next, err := real.Advance(context.Background(), expected)
+				close(moved)
+				<-goOn
+				return next, err
+			}
+			r.must(r.engine.Execute(ctx(), first))
+			<-moved
+			if other == "roll back" {
+				r.must(r.engine.Rollback(ctx(), second, rigOperator, pass()))
+			} else {
+				r.must(r.engine.Execute(ctx(), second))
+			}
+			r.untilStep(second, core.StepAnchor)
+			close(goOn)
+			for _, id := range []string{first, second} {
+				if p := r.wait(id); p.Err != nil {
+					t.Fatalf("%s: %v", id, p.Err)
+				}
+			}
+			r.mustBe(first, core.Verified)
+			r.mustBeAnchored()
+		})
+	}
+}
+
+// untilStep waits until a run has come to a step, or has ended.
+func (r *rig) untilStep(id string, name core.StepName) {
+	r.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		p, _ := r.engine.Progress(id)
+		for _, s := range p.Steps {
+			if s.Name == name && s.Status != core.StepWaiting {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			r.t.Fatal("the run does not come to: ", name)
+		}
+	}
+}
+
 // A limit refuses before the anchor moves and before anything is planned
 // (design lesson 1).
 func TestLimitsRefuseBeforeTheAnchorMoves(t *testing.T) {

@@ -96,7 +96,17 @@ var childDeeds = map[string]func(r *rig, id string){
 		r.observe(id)
 		fmt.Println(r.report.Mode)
 	},
-	"verify": func(r *rig, _ string) { r.verifyStore() },
+	"visit and die": func(r *rig, _ string) { r.open(); killSelf() },
+	"verify":        func(r *rig, _ string) { r.verifyStore() },
+	"copy":          func(r *rig, _ string) { r.copyStore() },
+	"hammer": func(r *rig, id string) {
+		r.open()
+		fmt.Println(r.report.Mode, r.hammer(id))
+	},
+	"hammer below the lock": func(r *rig, id string) {
+		r.open()
+		fmt.Println(r.report.Mode, r.hammerBelowTheLock(id))
+	},
 }
 
 // childTB stands for the test in another process: what would fail the test
@@ -196,9 +206,13 @@ func (m *mortal) at(point string) {
 	if m.seen[point]++; m.seen[point] > 1 {
 		point = fmt.Sprintf("%s#%d", point, m.seen[point])
 	}
-	if point != m.dieAt {
-		return
+	if point == m.dieAt {
+		killSelf()
 	}
+}
+
+// killSelf ends this process as kill -9 does.
+func killSelf() {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
 		err = self.Kill()

@@ -49,6 +49,7 @@ type rigOptions struct {
 	wrapReader func(core.Reader) core.Reader
 	wrapSender func(core.Sender) core.Sender
 	wrapLoader func(core.Loader) core.Loader
+	ports      func(*core.Ports) // a last word on what the engine gets
 	profile    string
 	simClock   sim.Clock
 	simServer  *sim.Server // an appliance that is already there
@@ -179,11 +180,15 @@ func (r *rig) open() {
 	}
 	windows := core.DefaultWindows()
 	windows.Settle, windows.SecondLook = r.settle(), time.Millisecond
-	r.engine = core.NewEngine(core.Ports{Store: wrapped[core.Store](r.store, r.opts.wrapStore),
+	ports := core.Ports{Store: wrapped[core.Store](r.store, r.opts.wrapStore),
 		Reader: wrapped[core.Reader](r.reader, r.opts.wrapReader), Sender: r.sender,
 		Loader: wrapped[core.Loader](loader, r.opts.wrapLoader), Anchor: r.anchor,
 		Sealer: r.sealer, Operators: r.operators(r.store), Lock: r.lock, Clock: r.clock, Random: rand.Reader,
-		Capabilities: pfsense.Capabilities(), Sleep: sleep},
+		Capabilities: pfsense.Capabilities(), Sleep: sleep}
+	if r.opts.ports != nil {
+		r.opts.ports(&ports)
+	}
+	r.engine = core.NewEngine(ports,
 		core.Settings{Operator: rigOperator, Appliance: "fw1.example.net", Windows: windows, OnTheSpot: true})
 	r.report, err = r.engine.Start(ctx)
 	r.must(err)
