@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"countersign/core"
 )
@@ -12,6 +13,9 @@ import (
 // normalWait is how long an answer may take on a sound firewall: the lock
 // and the web server's own limit.
 const normalWait = 200 * time.Second
+
+// stepWidth is the column of a step's time; a longer step pushes it on.
+const stepWidth = 47
 
 // Execution shows a run: first, where it was confirmed just now, that nothing
 // has been sent; then every step; then how it ended and what to do. It only
@@ -273,7 +277,8 @@ func (p *page) step(f *Frame, s core.StepProgress, run core.Progress) {
 	case core.StepSkipped:
 		mark = t.Marks.Skip
 	}
-	p.raw("   " + style.Render(mark+" "+t.fit(t.Clean(stepWords(s, run)), 46)) + t.Dim.Render(time))
+	words := mark + " " + t.Clean(stepWords(s, run)) + "  "
+	p.raw("   " + style.Render(t.fit(words, max(stepWidth, ansi.StringWidth(words)))) + t.Dim.Render(time))
 }
 
 // ending says that nothing is sent again, or how the run ended.
