@@ -34,7 +34,7 @@ const modelChecksEnv = "COUNTERSIGN_MODEL_CHECKS"
 // and never fails for somebody else's change; the environment variable
 // explores. Failing sequences are kept under testdata/rapid and run first.
 const (
-	modelChecks = 15
+	modelChecks = 20
 	modelSteps  = 25
 	modelSeed   = 1042
 )
@@ -231,8 +231,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"execute":   m.executeAny,
 		"rollback":  m.rollbackAny,
 		"reconcile": m.reconcileAny,
-		"in flight": m.inFlight,
-		"crash 1":   m.crashRun,
+		"crash 1":   m.crashAny,
 		"crash 2":   m.crashDecision,
 		"restart":   func(*rapid.T) { m.seen.add("restart"); m.restart() },
 		"observer":  m.observer,
@@ -243,6 +242,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 	for i := range 8 {
 		actions[fmt.Sprint("advance ", i)] = m.advance
+		actions[fmt.Sprint("life ", i)] = m.life
 	}
 	return actions
 }
@@ -506,6 +506,37 @@ func (m *machine) advance(t *rapid.T) {
 	}
 }
 
+// life is a whole change by a patient operator: tidy up, wait until a new one
+// may be made, and carry it through both gates to its send.
+func (m *machine) life(t *rapid.T) {
+	target := m.drawTarget(t)
+	if m.w.keyRefused {
+		m.restart()
+	}
+	m.edit(m.tidy())
+	if m.w.settling(m.w.unsure) {
+		m.pass(modelSettle)
+	}
+	if m.w.now.Before(m.w.cooling[target]) {
+		m.pass(modelCooldown)
+	}
+	had := len(m.w.pacts)
+	m.draftFor(t, target, m.drawText(t, target), nil)
+	if len(m.w.pacts) == had {
+		return
+	}
+	p := m.w.pacts[had]
+	m.confirm(t, p)
+	switch end := rapid.SampledFrom([]string{"send", "send", "send", "crash", "watched"}).Draw(t, "end"); {
+	case end == "send" || m.acquirable(p) != nil:
+		m.execute(t, p, m.drawTrouble(t))
+	case end == "crash":
+		m.crashRun(t, crashable{p, core.Prepared})
+	default:
+		m.watch(t, p)
+	}
+}
+
 // supported draws a conclusion that the model lets through, if there is one.
 func (m *machine) supported(t *rapid.T, p *pact) core.Outcome {
 	var possible []core.Outcome
@@ -520,19 +551,16 @@ func (m *machine) supported(t *rapid.T, p *pact) core.Outcome {
 	return rapid.SampledFrom(possible).Draw(t, "supported outcome")
 }
 
-// inFlight stops a run at the appliance and tries everything that a run under
+// watch stops a run at the appliance and tries everything that a run under
 // way must refuse.
-func (m *machine) inFlight(t *rapid.T) {
-	var ready []*pact
-	for _, p := range m.w.pacts {
-		if m.acquirable(p) == nil {
-			ready = append(ready, p)
+func (m *machine) watch(t *rapid.T, p *pact) {
+	ctx := context.Background()
+	var other *pact
+	for _, o := range m.w.pacts {
+		if o != p && m.acquirable(o) == nil {
+			other = o
 		}
 	}
-	if len(ready) == 0 {
-		t.Skip("nothing can be executed")
-	}
-	ctx, p := context.Background(), ready[0]
 	gate := sim.NewGate()
 	m.r.sim.Inject(writes(sim.Fault{Kind: sim.Block, At: sim.BeforeProcessing, Gate: gate}))
 	progress, err := m.follow(t, p.id, func() error {
@@ -548,9 +576,9 @@ func (m *machine) inFlight(t *rapid.T) {
 		}
 		m.expect(t, "execute again while in flight", m.r.engine.Execute(ctx, p.id), core.ErrBusy)
 		m.expect(t, "decline while in flight", m.r.engine.Decline(ctx, p.id, rigOperator, pass()), core.ErrConflict)
-		if len(ready) > 1 {
-			other, err := m.follow(t, ready[1].id, func() error { return m.r.engine.Execute(ctx, ready[1].id) })
-			m.expect(t, "execute another while in flight", errors.Join(err, other.Err), core.ErrLimit)
+		if other != nil {
+			second, err := m.follow(t, other.id, func() error { return m.r.engine.Execute(ctx, other.id) })
+			m.expect(t, "execute another while in flight", errors.Join(err, second.Err), core.ErrLimit)
 		}
 		m.observer(t)
 		gate.Open()
@@ -591,70 +619,98 @@ func (m *machine) restart() {
 	m.w.keyRefused = false
 }
 
-// crashRun abandons a run at a commit or at the send, and starts again.
-func (m *machine) crashRun(t *rapid.T) {
-	type candidate struct {
-		p   *pact
-		dir core.Direction
-	}
-	var open []candidate
+// crashable is a run that the model lets through: a contract and where it
+// begins.
+type crashable struct {
+	p    *pact
+	from core.State
+}
+
+func (m *machine) crashables() []crashable {
+	var open []crashable
 	for _, p := range m.w.pacts {
-		if m.acquirable(p) == nil {
-			open = append(open, candidate{p, core.Forward})
-		}
-		if m.w.mayRollBack(p, true) == nil && m.w.acquire(p, core.Verified) == nil {
-			open = append(open, candidate{p, core.Backward})
+		switch {
+		case m.acquirable(p) == nil:
+			open = append(open, crashable{p, core.Prepared})
+		case m.w.mayRollBack(p, true) == nil && m.w.acquire(p, core.Verified) == nil:
+			open = append(open, crashable{p, core.Verified})
+		case m.w.mayConclude(p, core.ResumeRollback, true) == nil && m.w.acquire(p, core.Reconciliation) == nil:
+			open = append(open, crashable{p, core.Reconciliation})
 		}
 	}
+	return open
+}
+
+func (m *machine) crashAny(t *rapid.T) {
+	open := m.crashables()
 	if len(open) == 0 {
 		t.Skip("no run can be started")
 	}
-	c := open[rapid.IntRange(0, len(open)-1).Draw(t, "run")]
-	points := []string{"plan/before commit", "plan/after commit", "acquire/before commit", "acquire/after commit",
-		"send/before", "send/after", "seal/before commit", "seal/after commit"}
-	start := func() { _ = m.r.engine.Execute(context.Background(), c.p.id) }
-	if c.dir == core.Backward {
-		points = []string{"acquire rollback/before commit", "acquire rollback/after commit",
-			"send/before", "send/after", "seal rollback/before commit", "seal rollback/after commit"}
-		start = func() { _ = m.r.engine.Rollback(context.Background(), c.p.id, rigOperator, pass()) }
+	m.crashRun(t, open[rapid.IntRange(0, len(open)-1).Draw(t, "run")])
+}
+
+// crashRun abandons a run at a commit or at the send, and starts again.
+func (m *machine) crashRun(t *rapid.T, c crashable) {
+	ctx := context.Background()
+	backward := []string{"send/before", "send/after", "seal rollback/before commit", "seal rollback/after commit"}
+	var points []string
+	var start func()
+	switch c.from {
+	case core.Prepared:
+		points = []string{"plan/before commit", "plan/after commit", "acquire/before commit", "acquire/after commit",
+			"send/before", "send/after", "seal/before commit", "seal/after commit"}
+		start = func() { _ = m.r.engine.Execute(ctx, c.p.id) }
+	case core.Verified:
+		points = append(backward, "acquire rollback/before commit", "acquire rollback/after commit")
+		start = func() { _ = m.r.engine.Rollback(ctx, c.p.id, rigOperator, pass()) }
+	case core.Reconciliation:
+		points = append(backward, "resume rollback/before commit", "resume rollback/after commit")
+		seen, err := m.r.engine.Observe(ctx, c.p.id)
+		m.r.must(err)
+		start = func() { _ = m.r.engine.Reconcile(ctx, c.p.id, core.ResumeRollback, seen, rigOperator, pass()) }
 	}
 	at := rapid.SampledFrom(points).Draw(t, "crash at")
 	m.abandon(t, at, start)
-	m.crashed(c.p, c.dir, at)
-	if moved := len(m.r.report.Recovered); moved != 0 != (c.p.state == core.Reconciliation) {
-		t.Fatalf("after a crash at %s the start reports %d recovered contracts; the contract is %s", at, moved, c.p.state)
+	moved := m.crashed(c.p, c.from, at)
+	if recovered := len(m.r.report.Recovered) != 0; recovered != moved {
+		t.Fatalf("after a crash at %s the start reports %d recovered contracts; the contract is %s", at, len(m.r.report.Recovered), c.p.state)
 	}
 }
 
 // crashed is what a crash at that point leaves behind, once the console has
-// started again.
-func (m *machine) crashed(p *pact, dir core.Direction, at string) {
-	step, _, _ := strings.Cut(at, "/")
+// started again. It reports whether the start had to move the contract.
+func (m *machine) crashed(p *pact, from core.State, at string) bool {
+	step, when, _ := strings.Cut(at, "/")
+	dir, success := core.Forward, core.Verified
+	if from != core.Prepared {
+		dir, success = core.Backward, core.RolledBack
+	}
 	switch {
-	case step == "plan" || at == "acquire rollback/before commit":
-		return
 	case at == "acquire/before commit":
 		m.w.mark++ // the anchor had moved: attributed to this contract
-		return
+		return false
+	case step == "plan", when == "before commit" && !strings.HasPrefix(step, "seal"):
+		return false
 	}
 	m.w.begin(p, dir)
-	if step == "seal" || step == "seal rollback" || at == "send/after" {
+	if strings.HasPrefix(step, "seal") || at == "send/after" {
 		m.w.arrive(p, dir)
 		m.w.live.apply(p, dir)
 	}
-	if strings.HasPrefix(step, "seal") && strings.HasSuffix(at, "after commit") {
-		m.enter(p, map[core.Direction]core.State{core.Forward: core.Verified, core.Backward: core.RolledBack}[dir])
-		return
+	if strings.HasPrefix(step, "seal") && when == "after commit" {
+		m.enter(p, success)
+		return false
 	}
 	m.enter(p, core.Reconciliation)
+	return true
 }
 
 // crashDecision abandons a decision around its one commit: before it nothing
 // has happened, after it everything has.
 func (m *machine) crashDecision(t *rapid.T) {
 	p := m.pick(t)
-	ctx, happened, at := context.Background(), func() {}, ""
-	var start func()
+	ctx, at := context.Background(), ""
+	var start, happened func()
 	switch {
 	case m.w.confirm(p, true, true) == nil && rapid.Bool().Draw(t, "confirm"):
 		at, start = "confirm", func() { _ = m.r.engine.Confirm(ctx, p.id, p.target, rigOperator, pass()) }

@@ -398,6 +398,10 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 		case refuses, changesNothing:
 			return proven
 		}
+	} else if _, err := w.live.find(p.target); err == core.ErrTargetDuplicate {
+		// The firewall refuses what is not unique, with an answer that is not
+		// on the list of proofs.
+		return core.Reconciliation
 	} else if !w.live.apply(p, dir) {
 		return proven
 	}
