@@ -3,6 +3,7 @@ package core_test
 import (
 	"database/sql"
 	"net/url"
+	"time"
 
 	"countersign/core"
 	"countersign/keys"
@@ -143,6 +144,53 @@ func (c crash) checkLoads(r *rig, id string) {
 		if loads[i].Claim != want[i] {
 			r.t.Fatalf("recorded %+v, want %v", loads, want)
 		}
+	}
+}
+
+// mustVerify verifies the closed store completely; state is that of its one
+// contract, or "".
+func (r *rig) mustVerify(state core.State) {
+	r.t.Helper()
+	report := r.verifyStore()
+	want := map[core.State]int64{state: 1}
+	if state == "" {
+		want = map[core.State]int64{}
+	}
+	if len(report.States) != len(want) || report.States[state] != want[state] {
+		r.t.Fatalf("on disk: %v, want %q", report.States, state)
+	}
+}
+
+// everything is what a start must not change.
+func (r *rig) everything(id string) []any {
+	r.t.Helper()
+	health, err := r.store.Health(ctx())
+	r.must(err)
+	health.Verified = time.Time{}
+	page, err := r.store.List(ctx(), core.ListQuery{List: core.ListHistory, Limit: 10})
+	r.must(err)
+	anchor, err := r.anchor.Read(ctx())
+	r.must(err)
+	all := []any{health, page, anchor, r.sim.Wire().Mutations}
+	for _, item := range page.Items {
+		events, err := r.store.Timeline(ctx(), item.Contract.ID)
+		r.must(err)
+		loads, err := r.store.Loads(ctx(), item.Contract.ID)
+		r.must(err)
+		all = append(all, events, loads)
+	}
+	return all
+}
+
+// mustBeAnchored: mark and anchor agree.
+func (r *rig) mustBeAnchored() {
+	r.t.Helper()
+	health, err := r.store.Health(ctx())
+	r.must(err)
+	anchor, err := r.anchor.Read(ctx())
+	r.must(err)
+	if anchor != health.Mark || !health.AnchorOK || !r.engine.Header().AnchorOK {
+		r.t.Fatalf("the anchor shows %d, the mark is %d (%s)", anchor, health.Mark, health.AnchorNote)
 	}
 }
 

@@ -232,6 +232,42 @@ func TestTakingOverHappensOnce(t *testing.T) {
 	}
 }
 
+// unrecovering fails to recover once.
+type unrecovering struct {
+	core.Store
+	failed bool
+}
+
+func (s *unrecovering) RecoverInterrupted(ctx context.Context) ([]core.Contract, error) {
+	if !s.failed {
+		s.failed = true
+		return nil, errDisk
+	}
+	return s.Store.RecoverInterrupted(ctx)
+}
+
+// TestHalfATakeOverMayNotAct: a console that has the lock and could not
+// reconcile yet stays an observer, and tries again.
+func TestHalfATakeOverMayNotAct(t *testing.T) {
+	first := newRig(t, rigOptions{})
+	id := first.confirmed(rigAlias, rigValue)
+	second := joinRig(t, first.dir, first.site, rigOptions{wrapStore: func(real core.Store) core.Store { return &unrecovering{Store: real} }})
+	second.sim = first.sim
+	second.open()
+	t.Cleanup(second.close)
+	first.close()
+	if _, err := second.engine.Refresh(ctx()); !errors.Is(err, errDisk) || !second.lock.Held() {
+		t.Fatalf("the lock is held: %v; %v", second.lock.Held(), err)
+	}
+	if err := second.engine.Execute(ctx(), id); !errors.Is(err, core.ErrObserver) {
+		t.Fatalf("it may execute: %v", err)
+	}
+	_, err := second.engine.Refresh(ctx())
+	second.must(err)
+	second.execute(id)
+	second.mustBe(id, core.Verified)
+}
+
 // TestLiveExecutionIsNotDisturbed: other processes open, close, verify and
 // copy the store while a request is under way.
 func TestLiveExecutionIsNotDisturbed(t *testing.T) {
