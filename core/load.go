@@ -38,7 +38,10 @@ func (e *Engine) Load(ctx context.Context, contractID, operator string, passphra
 	if c.State == RolledBack {
 		record.Direction = Backward
 	}
-	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) { e.load(work, record, watch) })
+	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) func() {
+		e.load(work, record, watch)
+		return nil
+	})
 }
 
 // load records the question durably, asks once, and records the answer.

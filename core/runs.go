@@ -40,11 +40,15 @@ func (r *runs) claim(contractID string) error {
 	return nil
 }
 
-func (r *runs) release(contractID string) {
+// finish ends a run and only then tells its last snapshot, so that whoever
+// hears that it is done can act on the contract at once.
+func (r *runs) finish(contractID string, last *Progress) {
 	r.mu.Lock()
 	delete(r.active, contractID)
 	r.mu.Unlock()
-	r.wg.Done()
+	if last != nil {
+		r.publish(*last)
+	}
 }
 
 // publish keeps the newest snapshot and offers it to every watcher; a slow
@@ -69,16 +73,28 @@ func (r *runs) publish(p Progress) {
 	}
 }
 
-// start runs f in the background under a context that no key press can cancel.
-func (e *Engine) start(ctx context.Context, contractID string, f func(context.Context, func(Progress))) error {
+// start runs f in the background under a context that no key press can
+// cancel. What f returns is done after the run has been told to be over.
+func (e *Engine) start(ctx context.Context, contractID string, f func(context.Context, func(Progress)) (after func())) error {
 	if err := e.runs.claim(contractID); err != nil {
 		return err
 	}
 	work := context.WithoutCancel(ctx)
 	go func() {
-		defer e.runs.release(contractID)
-		f(work, e.runs.publish)
+		defer e.runs.wg.Done()
+		var last *Progress
+		after := f(work, func(p Progress) {
+			if p.Done {
+				last = &p
+				return
+			}
+			e.runs.publish(p)
+		})
 		e.updateHeader(work)
+		e.runs.finish(contractID, last)
+		if after != nil {
+			after()
+		}
 	}()
 	return nil
 }
@@ -98,10 +114,10 @@ func (e *Engine) Execute(ctx context.Context, contractID string) error {
 	if err != nil {
 		return err
 	}
-	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) {
+	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) func() {
 		done, err := e.exec.Execute(work, contractID, opened.Request, e.labelled(opened, watch))
 		e.noteAnchor(err)
-		e.secondLook(opened, done)
+		return func() { e.secondLook(opened, done) }
 	})
 }
 
@@ -152,11 +168,11 @@ func (e *Engine) startBackward(ctx context.Context, contractID string, kind Appr
 		authority.Close()
 		return err
 	}
-	err = e.start(ctx, contractID, func(work context.Context, watch func(Progress)) {
+	err = e.start(ctx, contractID, func(work context.Context, watch func(Progress)) func() {
 		defer authority.Close()
 		done, err := begin(work, contractID, a, authority, e.labelled(opened, watch))
 		e.noteAnchor(err)
-		e.secondLook(opened, done)
+		return func() { e.secondLook(opened, done) }
 	})
 	if err != nil {
 		authority.Close()
