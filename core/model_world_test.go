@@ -370,10 +370,11 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 
 	tr.strike(beforeReread, w)
 	at, err := w.live.find(p.target)
-	if tr.when == beforeReread && tr.kind != "" || err != nil || w.live.objects[at] != expected || at != p.at {
+	drifted := tr.when == beforeReread && tr.kind != "" || err != nil || w.live.objects[at] != expected || at != p.at
+	tr.strike(beforeSend, w) // also where nothing will be sent
+	if drifted {
 		return proven // not sent
 	}
-	tr.strike(beforeSend, w)
 	if tr.when == beforeSend && tr.kind != "" {
 		return proven // no connection, so nothing left
 	}
