@@ -41,11 +41,12 @@ type wiring struct{}
 
 // recipe is what one set of parts is made from.
 type recipe struct {
-	config command.Config
-	ring   keys.Keyring
-	clock  core.Clock
-	sender func(core.Sender) core.Sender // nil: as it is
-	cost   keys.Cost
+	config   command.Config
+	ring     keys.Keyring
+	clock    core.Clock
+	sender   func(core.Sender) core.Sender // nil: as it is
+	cost     keys.Cost
+	progress func(done, total int) // of the verified scan; nil: tell nobody
 }
 
 // parts are the real ports behind one engine.
@@ -55,11 +56,16 @@ type parts struct {
 	closes []func() error
 }
 
-// Close waits for what is under way and releases in reverse order.
-func (p *parts) Close() error {
+// Wait returns when nothing is under way any more.
+func (p *parts) Wait() {
 	if p.engine != nil {
 		p.engine.Wait()
 	}
+}
+
+// Close waits for what is under way and releases in reverse order.
+func (p *parts) Close() error {
+	p.Wait()
 	var err error
 	for i := len(p.closes) - 1; i >= 0; i-- {
 		err = errors.Join(err, p.closes[i]())
@@ -82,8 +88,9 @@ func build(ctx context.Context, r recipe) (_ *parts, err error) {
 	if err != nil {
 		return p, command.KeyringError(err)
 	}
-	p.store, err = store.Open(ctx, storeOptions(c, storeKeys, r.clock))
-	if err != nil {
+	options := storeOptions(c, storeKeys, r.clock)
+	options.Progress = r.progress
+	if p.store, err = store.Open(ctx, options); err != nil {
 		return p, command.StoreError(err)
 	}
 	p.closes = append(p.closes, p.store.Close)
@@ -185,19 +192,35 @@ func openRing(ctx context.Context, c command.Config) (keys.Keyring, io.Closer, e
 
 func keyringLock(c command.Config) string { return c.Store.Path + ".keyring-lock" }
 
-// Console runs the full-screen program on the configured parts.
+// start opens the configured keyring, builds an engine on it and starts it.
+// What was begun is finished even where ctx ends meanwhile: a start may move
+// contracts to RECONCILIATION.
+func start(ctx context.Context, r recipe) (p *parts, report core.StartReport, err error) {
+	ring, closer, err := openRing(ctx, r.config)
+	if err != nil {
+		return &parts{}, report, err
+	}
+	r.ring, r.clock = ring, core.SystemClock{}
+	if p, err = build(ctx, r); err != nil {
+		return p, report, errors.Join(err, closer.Close())
+	}
+	p.closes = append([]func() error{closer.Close}, p.closes...)
+	if err = ctx.Err(); err == nil {
+		report, err = p.engine.Start(context.WithoutCancel(ctx))
+	}
+	return p, report, err
+}
+
+// Console runs the full-screen program on the configured parts, which are
+// opened behind its first frame.
 func (wiring) Console(ctx context.Context, c command.Config, o command.ConsoleOptions) error {
-	ring, closer, err := openRing(ctx, c)
-	if err != nil {
-		return err
+	p := &parts{}
+	open := func(ctx context.Context, progress func(done, total int)) (_ tui.Engine, report core.StartReport, err error) {
+		p, report, err = start(ctx, recipe{config: c, progress: progress})
+		return p.engine, report, err
 	}
-	defer closer.Close()
-	p, err := build(ctx, recipe{config: c, ring: ring, clock: core.SystemClock{}})
-	if err != nil {
-		return err
-	}
-	err = tui.Run(ctx, tui.Options{Engine: p.engine, Operator: c.Operator, ASCII: o.ASCII, NoColor: o.NoColor,
-		Start: p.engine.Start, Wait: p.engine.Wait, RequestPath: requestPath(c)})
+	err := tui.Run(ctx, tui.Options{Open: open, Wait: func() { p.Wait() }, Appliance: c.Appliance.Host(),
+		Operator: c.Operator, ASCII: o.ASCII, NoColor: o.NoColor, RequestPath: requestPath(c)})
 	return errors.Join(err, p.Close())
 }
 
@@ -463,18 +486,10 @@ func (wiring) DemoChild(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	ring, closer, err := openRing(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer closer.Close()
-	p, err := build(ctx, recipe{config: c, ring: ring, clock: core.SystemClock{}, cost: demoCost,
+	p, _, err := start(ctx, recipe{config: c, cost: demoCost,
 		sender: func(core.Sender) core.Sender { return story.KillingSender{} }})
 	if err != nil {
-		return err
-	}
-	if _, err := p.engine.Start(ctx); err != nil {
-		return err
+		return errors.Join(err, p.Close())
 	}
 	if err := p.engine.Execute(ctx, filepath.Base(dir)); err != nil {
 		return err

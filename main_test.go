@@ -100,7 +100,8 @@ func TestBadInput(t *testing.T) {
 		{"a relative store path", []string{"--config", write("relative.toml", strings.Replace(good, dir+"/s.sqlite3", "s.sqlite3", 1))}, command.ExitUsage, "absolute"},
 		{"an unknown flag", []string{"demo", "--jsn"}, command.ExitUsage, "jsn"},
 		{"an unknown command", []string{"frobnicate"}, command.ExitUsage, "frobnicate"},
-		{"a keyring that is not there", []string{"--config", write("ring.toml", good)}, command.ExitKeyring, "keyring"},
+		{"a keyring that is not there", []string{"export", "--config", write("ring.toml", good)}, command.ExitKeyring, "keyring"},
+		{"a console without a terminal", []string{"--config", write("good.toml", good)}, command.ExitUsage, "terminal"},
 		{"init without an address", []string{"init"}, command.ExitUsage, "--url"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

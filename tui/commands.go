@@ -15,19 +15,29 @@ type answered struct{ msg tea.Msg }
 // ask calls the engine for a reading, which the end of the program cancels.
 func (m *Model) ask(call func(context.Context) tea.Msg) tea.Cmd {
 	m.busy++
-	ctx := m.ctx
-	return func() tea.Msg { return answered{call(ctx)} }
+	return m.counted(func() tea.Msg { return answered{call(m.ctx)} })
 }
 
 // agree calls the engine for a decision, under a context that nothing
-// cancels, and overwrites the passphrase afterwards. Run waits for it.
+// cancels, and overwrites the passphrase afterwards.
 func (m *Model) agree(passphrase []byte, call func(context.Context) tea.Msg) tea.Cmd {
 	m.busy++
+	decide := m.counted(func() tea.Msg { return answered{call(context.Background())} })
 	return func() tea.Msg {
-		m.decisions.Add(1)
-		defer m.decisions.Done()
 		defer clear(passphrase)
-		return answered{call(context.Background())}
+		return decide()
+	}
+}
+
+// counted is a command that Run waits for, and that does nothing once Run has
+// waited: bubbletea may start a command after the program has ended.
+func (m *Model) counted(call tea.Cmd) tea.Cmd {
+	return func() tea.Msg {
+		if !m.underWay.begin() {
+			return nil
+		}
+		defer m.underWay.end()
+		return call()
 	}
 }
 
@@ -125,7 +135,7 @@ func (m *Model) decide(intent views.Intent) tea.Cmd {
 			return views.Declined{ID: i.ID, Err: e.Decline(ctx, i.ID, who, i.Passphrase)}
 		})
 	case views.Conclude:
-		m.begin(i.ID)
+		m.started(i.ID)
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
 			err := e.Reconcile(ctx, i.ID, i.Outcome, i.Seen, who, i.Passphrase)
 			return views.Concluded{ID: i.ID, Outcome: i.Outcome, Err: err}
@@ -139,17 +149,17 @@ func (m *Model) run(intent views.Intent) tea.Cmd {
 	e, who := m.engine, m.frame.Operator
 	switch i := intent.(type) {
 	case views.SendNow:
-		m.begin(i.ID)
+		m.started(i.ID)
 		return m.agree(nil, func(ctx context.Context) tea.Msg {
 			return views.RunStarted{ID: i.ID, Err: e.Execute(ctx, i.ID)}
 		})
 	case views.RollBack:
-		m.begin(i.ID)
+		m.started(i.ID)
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
 			return views.RunStarted{ID: i.ID, Err: e.Rollback(ctx, i.ID, who, i.Passphrase)}
 		})
 	case views.LoadChange:
-		m.begin(i.ID)
+		m.started(i.ID)
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
 			return views.RunStarted{ID: i.ID, Err: e.Load(ctx, i.ID, who, i.Passphrase)}
 		})
@@ -202,35 +212,9 @@ func (m *Model) export(intent views.Intent) tea.Cmd {
 	return nil
 }
 
-// start starts the engine behind the first frame, or probes at once where it
-// is started already.
-func (m *Model) start() tea.Cmd {
-	if m.opts.Start == nil {
-		return m.probe()
-	}
-	return m.agree(nil, func(ctx context.Context) tea.Msg {
-		report, err := m.opts.Start(ctx)
-		return views.Started{Report: report, Err: err}
-	})
-}
-
-// onStarted says what the start found, and probes the firewall.
-func (m *Model) onStarted(msg tea.Msg) tea.Cmd {
-	started, ok := msg.(views.Started)
-	if !ok {
-		return nil
-	}
-	if started.Err != nil {
-		m.notice = views.Refused(started.Err)
-	} else if found := views.Found(started.Report); found.Text != "" || found.Way != "" {
-		m.notice = found
-	}
-	return m.probe()
-}
-
-// begin remembers when a run was started here, so that an earlier run of the
+// started remembers when a run was started here, so that an earlier run of the
 // same contract is not taken for it.
-func (m *Model) begin(id string) { m.begun[id] = m.opts.Clock.Now() }
+func (m *Model) started(id string) { m.begun[id] = m.opts.Clock.Now() }
 
 func (m *Model) readOperators() tea.Cmd {
 	return m.ask(func(ctx context.Context) tea.Msg {

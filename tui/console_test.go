@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -178,27 +176,6 @@ func TestEarlierRunIsNotShown(t *testing.T) {
 			Sentence: "the earlier run"}
 	})
 	r.press("enter", "r", testPassphrase, "enter").lacks("the earlier run").sees("Rolling back ·", "check the anchor")
-}
-
-// What a start recovers is said at once, and nothing is sent.
-func TestStartSaysWhatItFound(t *testing.T) {
-	report := core.StartReport{Recovered: make([]core.Row, 2), Quarantined: make([]core.QuarantinedRecord, 1)}
-	m := New(Options{Engine: newFake(newTestClock()), Clock: newTestClock(), Plain: true, Environ: func(string) string { return "" }})
-	defer m.cancel()
-	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
-	m.busy++
-	m.Update(answered{startedMsg(report, nil)})
-	view := m.View()
-	for _, want := range []string{"2 contracts under way when the console last ended", "nothing was sent", "1 record quarantined"} {
-		if !strings.Contains(view, want) {
-			t.Errorf("the screen does not say %q:\n%s", want, view)
-		}
-	}
-	m.busy++
-	m.Update(answered{startedMsg(core.StartReport{}, fmt.Errorf("%w", core.ErrRolledBackStore))})
-	if !strings.Contains(m.View(), "older than its anchor") {
-		t.Errorf("a refused start is not explained:\n%s", m.View())
-	}
 }
 
 // What was signed elsewhere is used at each gate, and requests to sign are

@@ -9,7 +9,6 @@ import (
 
 	"countersign/canon"
 	"countersign/core"
-	"countersign/views"
 )
 
 const (
@@ -565,8 +564,4 @@ func (f *fake) ReconcileWith(_ context.Context, id string, ev core.Reconciliatio
 	to, _ := ev.Outcome.Target()
 	f.move(id, to)
 	return nil
-}
-
-func startedMsg(r core.StartReport, err error) views.Started {
-	return views.Started{Report: r, Err: err}
 }

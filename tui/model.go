@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,10 +11,10 @@ import (
 )
 
 // Model is the root: a stack of screens, of which the first is the list and
-// the last is shown.
+// the last is shown. Until the engine is there, the first is the first frame.
 type Model struct {
 	opts   Options
-	engine Engine
+	engine Engine // nil until the console is open
 	frame  *views.Frame
 	list   *views.List
 	stack  []views.Screen
@@ -24,12 +23,16 @@ type Model struct {
 	width, height int
 	laidOut       layout
 
-	ctx       context.Context // ends with the program; for readings only
-	cancel    context.CancelFunc
-	busy      int // engine calls under way
-	decisions sync.WaitGroup
-	probing   bool
-	probedAt  time.Time
+	ctx      context.Context // ends with the program; for readings only
+	cancel   context.CancelFunc
+	busy     int // engine calls that were not answered yet
+	underWay underWay
+	probing  bool
+	probedAt time.Time
+	tookOver bool // an observer has become the executor, and that was said
+
+	scan    scan
+	failure error // why the console could not be opened
 
 	progress    <-chan core.Progress
 	unsubscribe func()
@@ -45,24 +48,36 @@ var _ tea.Model = (*Model)(nil)
 func New(opts Options) *Model {
 	opts = opts.withDefaults()
 	theme := views.NewTheme(views.ThemeOptions{ASCII: opts.ASCII, NoColor: opts.NoColor, Plain: opts.Plain})
-	m := &Model{opts: opts, engine: opts.Engine, begun: map[string]time.Time{}}
-	m.frame = &views.Frame{Theme: theme, KeyMap: views.NewKeyMap(theme.Marks), Header: opts.Engine.Header(),
+	m := &Model{opts: opts, begun: map[string]time.Time{}, unsubscribe: func() {}}
+	m.frame = &views.Frame{Theme: theme, KeyMap: views.NewKeyMap(theme.Marks),
 		Now: opts.Clock.Now(), Zone: opts.Zone, Operator: opts.Operator, Banner: opts.Banner,
 		Exports: opts.RequestPath != nil}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.progress, m.unsubscribe = opts.Engine.Subscribe()
-	m.list = views.NewList(m.frame)
-	m.stack = []views.Screen{m.list}
+	if opts.Open == nil {
+		m.adopt(opts.Engine)
+	} else {
+		m.frame.Header = m.header()
+		m.stack = []views.Screen{views.NewOpening(m.frame)}
+	}
 	if opts.Notice != "" {
 		m.notice = views.Told(opts.Notice)
 	}
 	return m
 }
 
-// Init reads the first page, who is enrolled, and probes the appliance.
+// Init opens the console, or begins with the engine that is there.
 func (m *Model) Init() tea.Cmd {
+	if m.engine == nil {
+		return tea.Batch(m.open(), m.tick())
+	}
+	return tea.Batch(m.begin(), m.tick())
+}
+
+// begin reads the first page and who is enrolled, probes the appliance and
+// watches the runs.
+func (m *Model) begin() tea.Cmd {
 	intent, cmd := m.list.Init()
-	return tea.Batch(cmd, m.act(m.list, intent), m.start(), m.readOperators(), m.nextProgress(), m.tick())
+	return tea.Batch(cmd, m.act(m.list, intent), m.probe(), m.readOperators(), m.nextProgress())
 }
 
 // Update handles what happened and keeps the layout current.
@@ -83,7 +98,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.onTick()
 	case answered:
 		m.busy--
-		return tea.Batch(m.deliver(msg.msg), m.onStarted(msg.msg))
+		return m.deliver(msg.msg)
+	case opened:
+		return m.onOpened(msg)
 	case observed:
 		return tea.Batch(m.onProgress(msg.progress), m.nextProgress())
 	case stopped:
@@ -100,7 +117,7 @@ func (m *Model) deliver(msg tea.Msg) tea.Cmd {
 	m.note(msg)
 	var cmds []tea.Cmd
 	for _, s := range append([]views.Screen(nil), m.stack...) {
-		if !m.open(s) {
+		if !m.isOpen(s) {
 			continue
 		}
 		intent, cmd := s.Update(msg)
@@ -116,6 +133,9 @@ func (m *Model) note(msg tea.Msg) {
 		m.probing, m.probedAt = false, m.opts.Clock.Now()
 		if msg.Err != nil && m.notice.Text == "" {
 			m.notice = views.Refused(msg.Err)
+		}
+		if report := msg.Header.TakenOver; report != nil && !m.tookOver {
+			m.notice, m.tookOver = views.TookOver(*report), true
 		}
 	case views.Exported:
 		m.notice = views.WroteRequest(msg.Path)
@@ -133,12 +153,12 @@ func (m *Model) note(msg tea.Msg) {
 			m.notice = views.Told("your conclusion is recorded: " + views.StateWord(state))
 		}
 	}
-	m.frame.Header = m.engine.Header()
+	m.frame.Header = m.header()
 }
 
 func (m *Model) top() views.Screen { return m.stack[len(m.stack)-1] }
 
-func (m *Model) open(s views.Screen) bool {
+func (m *Model) isOpen(s views.Screen) bool {
 	for _, x := range m.stack {
 		if x == s {
 			return true

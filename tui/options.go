@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"crypto/rand"
 	"io"
 	"os"
@@ -12,19 +11,20 @@ import (
 
 // Options are what main chooses for the console.
 type Options struct {
-	Engine   Engine
-	Operator string         // who is asked for a passphrase
-	Clock    core.Clock     // the system's where nil
-	Zone     *time.Location // in which times are shown; the local one where nil
-	ASCII    bool           // marks from ASCII; other characters are spelled out
-	NoColor  bool           // also set by NO_COLOR
-	Plain    bool           // no escape sequences in what is drawn
-	Banner   string         // one line above the list; the demo shows its passphrase there
-	Notice   string         // shown first
-	// Start takes the executor lock and recovers what was under way. It runs
-	// behind the first frame; until it has ended the header says STARTING. nil
-	// where the engine was started already.
-	Start func(context.Context) (core.StartReport, error)
+	// Open opens and starts the engine behind the first frame; until it has
+	// ended, nothing but help and leaving works. Where it is nil, Engine is one
+	// that was started already.
+	Open      Opener
+	Engine    Engine
+	Appliance string         // host[:port], for the first frame
+	Operator  string         // who is asked for a passphrase
+	Clock     core.Clock     // the system's where nil
+	Zone      *time.Location // in which times are shown; the local one where nil
+	ASCII     bool           // marks from ASCII; other characters are spelled out
+	NoColor   bool           // also set by NO_COLOR
+	Plain     bool           // no escape sequences in what is drawn
+	Banner    string         // one line above the list; the demo shows its passphrase there
+	Notice    string         // shown first
 	// RequestPath names the file for a request that is signed elsewhere; nil
 	// where the console writes none.
 	RequestPath func(kind core.ProofKind, name string) string

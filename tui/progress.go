@@ -62,7 +62,11 @@ func (m *Model) tick() tea.Cmd {
 	}
 }
 
+// watching: something on the screen moves.
 func (m *Model) watching() bool {
+	if m.engine == nil {
+		return m.failure == nil
+	}
 	e, ok := m.top().(*views.Execution)
 	return ok && e.Running()
 }
@@ -70,7 +74,10 @@ func (m *Model) watching() bool {
 // onTick moves the clock on, and now and then probes.
 func (m *Model) onTick() tea.Cmd {
 	m.frame.Now = m.opts.Clock.Now()
-	m.frame.Header = m.engine.Header()
+	m.frame.Header = m.header()
+	if m.engine == nil {
+		return tea.Batch(m.tick(), m.deliver(m.scan.read()))
+	}
 	intent, cmd := m.top().Update(views.Ticked{Now: m.frame.Now})
 	cmds := []tea.Cmd{m.tick(), cmd, m.act(m.top(), intent)}
 	every := probeEvery

@@ -28,11 +28,18 @@ func begin(t *testing.T, width, height int, prepare func(*fake)) *robot {
 	if prepare != nil {
 		prepare(engine)
 	}
-	m := New(Options{Engine: engine, Operator: testOperator, Clock: clock, Zone: time.UTC, Plain: true, Output: discard{},
+	return beginWith(t, width, height, engine, clock, func(o *Options) { o.Engine = engine })
+}
+
+// beginWith opens the console with options of the test's own.
+func beginWith(t *testing.T, width, height int, engine *fake, clock *testClock, choose func(*Options)) *robot {
+	t.Helper()
+	opts := Options{Operator: testOperator, Clock: clock, Zone: time.UTC, Plain: true, Output: discard{},
 		NewKey:      func() string { return "request-1" },
-		RequestPath: func(kind core.ProofKind, name string) string { return "requests/" + string(kind) + "-" + name }, Environ: func(string) string { return "" }})
+		RequestPath: func(kind core.ProofKind, name string) string { return "requests/" + string(kind) + "-" + name }, Environ: func(string) string { return "" }}
+	choose(&opts)
 	r := &robot{t: t, engine: engine, clock: clock}
-	r.tm = teatest.NewTestModel(t, m, teatest.WithInitialTermSize(width, height))
+	r.tm = teatest.NewTestModel(t, New(opts), teatest.WithInitialTermSize(width, height))
 	t.Cleanup(func() { r.tm.Send(stopped{}); r.tm.WaitFinished(t, teatest.WithFinalTimeout(10*time.Second)) })
 	r.idle()
 	return r

@@ -171,7 +171,10 @@ func (m *Model) switchOperator() {
 
 // askToLeave leaves, or asks first while something is in flight.
 func (m *Model) askToLeave() tea.Cmd {
-	n := m.engine.InFlight()
+	n := 0
+	if m.engine != nil {
+		n = m.engine.InFlight()
+	}
 	if n == 0 {
 		return m.quit()
 	}

@@ -12,7 +12,8 @@ type stopped struct{}
 
 // Run shows the console on the alternate screen until the operator leaves, a
 // signal comes or ctx ends. Afterwards it waits, still under its own signals,
-// until every decision and run under way has ended and is recorded.
+// until every decision and run under way has ended and is recorded. Where the
+// console could not be opened, it returns why once the operator has seen it.
 func Run(ctx context.Context, opts Options) error {
 	ctx, release := Signals(ctx)
 	defer release()
@@ -34,12 +35,12 @@ func Run(ctx context.Context, opts Options) error {
 	close(ended)
 	m.cancel()
 	m.unsubscribe()
-	m.decisions.Wait()
+	m.underWay.wait()
 	if opts.Wait != nil {
 		opts.Wait()
 	}
 	if err != nil {
 		return fmt.Errorf("terminal: %w", err)
 	}
-	return nil
+	return m.failure
 }

@@ -64,12 +64,19 @@ func HealthLine(f *Frame, width int) string {
 			parts = append(parts, style.Render(count(n)+" "+words))
 		}
 	}
-	add(h.Counts.NeedsYou, "need you", t.Warn)
+	add(h.Counts.NeedsYou, needYou(h.Counts.NeedsYou), t.Warn)
 	add(h.Counts.Quarantined, "quarantined", t.Bad)
 	if left := h.SettleUntil.Sub(f.Now); left > 0 {
 		parts = append(parts, t.Warn.Render("settling "+countdown(left)))
 	}
 	return t.fit(" "+strings.Join(parts, t.Dim.Render(" "+t.Marks.Dot+" ")), width)
+}
+
+func needYou(n int) string {
+	if n == 1 {
+		return "needs you"
+	}
+	return "need you"
 }
 
 func storeHealth(f *Frame) string {

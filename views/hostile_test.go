@@ -100,6 +100,8 @@ func hostileScreens(f *Frame) map[string]Screen {
 		"help":       told(NewHelp(f, d.Keys(), d.Situation())),
 		"palette":    told(NewPalette(f, d.Keys(), d.Situation())),
 		"leaving":    told(NewLeaving(f, 1)),
+		"opening":    told(NewOpening(f), Scanned{1, 2}),
+		"not_opened": told(NewOpening(f), OpenFailed{advisedError{hostile}}),
 	}
 }
 

@@ -109,7 +109,7 @@ func (l *List) Update(msg tea.Msg) (Intent, tea.Cmd) {
 		if msg.Now.Sub(l.lastAt) >= listPoll {
 			return l.again(), nil
 		}
-	case Started, Authorized, Confirmed, Declined, Concluded, RunStarted, Progressed:
+	case Authorized, Confirmed, Declined, Concluded, RunStarted, Progressed:
 		return l.again(), nil
 	}
 	return nil, nil

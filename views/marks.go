@@ -14,6 +14,7 @@ type Marks struct {
 	Done, Running, Stopped, Skip string
 	Differs, More, Caret         string
 	Up, Down                     string
+	Full, Empty                  string // of a bar
 	Hidden                       string // stands for a passphrase of any length
 }
 
@@ -21,11 +22,11 @@ func marksFor(ascii bool) Marks {
 	if ascii {
 		return Marks{Cursor: "|", Dot: "-", Ellipsis: "~", Rule: "-",
 			Done: "+", Running: ">", Stopped: "x", Skip: ".",
-			Differs: "*", More: "v", Caret: "_", Up: "up", Down: "down", Hidden: "(hidden)"}
+			Differs: "*", More: "v", Caret: "_", Up: "up", Down: "down", Full: "#", Empty: ".", Hidden: "(hidden)"}
 	}
 	return Marks{Cursor: "▌", Dot: "·", Ellipsis: "…", Rule: "─",
 		Done: "✓", Running: "▶", Stopped: "✗", Skip: "·",
-		Differs: "≠", More: "▾", Caret: "█", Up: "↑", Down: "↓", Hidden: "(hidden)"}
+		Differs: "≠", More: "▾", Caret: "█", Up: "↑", Down: "↓", Full: "█", Empty: "░", Hidden: "(hidden)"}
 }
 
 // stateLook is how a state is shown. The word alone is enough.

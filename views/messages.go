@@ -13,12 +13,10 @@ import (
 type (
 	// Ticked: a second has passed, or less while a run is watched.
 	Ticked struct{ Now time.Time }
-	// Started: the start is over; what was under way when the console last
-	// ended is in RECONCILIATION, without a resend.
-	Started struct {
-		Report core.StartReport
-		Err    error
-	}
+	// Scanned: the verified scan has passed so many contracts of so many.
+	Scanned struct{ Done, Total int }
+	// OpenFailed: the console could not be opened.
+	OpenFailed struct{ Err error }
 	// HeaderRead: the header was refreshed.
 	HeaderRead struct {
 		Header core.Header
@@ -144,10 +142,12 @@ func Copied(what string) Notice {
 }
 
 // Found is the notice of what a start found and did.
-func Found(r core.StartReport) Notice {
+func Found(r core.StartReport) Notice { return found(r, "console last") }
+
+func found(r core.StartReport, ended string) Notice {
 	n := Notice{}
 	if k := len(r.Recovered); k > 0 {
-		n.Text = counted(k, "contract") + sayRecovered
+		n.Text = counted(k, "contract") + fmt.Sprintf(sayRecovered, ended)
 		n.Refusal = true
 	}
 	for _, extra := range r.Notes {
@@ -156,6 +156,13 @@ func Found(r core.StartReport) Notice {
 	if k := len(r.Quarantined); k > 0 {
 		n.Way = counted(k, "record") + sayQuarantined
 	}
+	return n
+}
+
+// TookOver is the notice of an observer that has become the executor.
+func TookOver(r core.StartReport) Notice {
+	n := found(r, "other console")
+	n.Text = joined(sayTookOver, n.Text)
 	return n
 }
 

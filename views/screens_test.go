@@ -38,8 +38,39 @@ var enter = tea.KeyMsg{Type: tea.KeyEnter}
 // scenes is every screen, in every state that matters.
 func scenes() []scene {
 	all := append(listScreens(), contractScreens()...)
+	all = append(all, openingScreens()...)
 	all = append(all, gateScreens()...)
 	return append(all, otherScreens()...)
+}
+
+// starting is the header of a console that is being opened.
+func starting(note string) func(*Frame) *Frame {
+	return func(f *Frame) *Frame {
+		f.Header = core.Header{Appliance: "fw1.example.net", Mode: core.ModeStarting, StoreNote: note, Closed: "still starting"}
+		return f
+	}
+}
+
+func openingScreens() []scene {
+	return []scene{
+		{name: "opening", reason: "the first frame, before anything is known of the store", frame: starting(ScanNote(0, 0)),
+			build: func(f *Frame) Screen { return told(NewOpening(f)) }},
+		{name: "opening_scan", reason: "the verified scan says how far it is; nothing but help and leaving works",
+			frame: starting(ScanNote(12_000, 100_000)),
+			build: func(f *Frame) Screen { return told(NewOpening(f), Scanned{12_000, 100_000}) }},
+		{name: "opening_refused", reason: "a console that cannot be opened says why, and the way on", frame: func(f *Frame) *Frame { f = starting("")(f); f.Header = NotOpen(f.Header); return f },
+			build: func(f *Frame) Screen {
+				return told(NewOpening(f), Scanned{500, 100_000}, OpenFailed{advisedError{"the keyring is locked; unlock it and try again"}})
+			}},
+	}
+}
+
+// advisedError is an error of another package that brings its way on along.
+type advisedError struct{ text string }
+
+func (e advisedError) Error() string { return e.text }
+func (advisedError) WayOn() string {
+	return "run `countersign doctor` to see which part does not answer"
 }
 
 func listWith(f *Frame, rows []core.Row, more ...tea.Msg) Screen {
@@ -55,11 +86,7 @@ func listScreens() []scene {
 		{name: "list_empty", reason: "an empty store says how to begin",
 			frame: func(f *Frame) *Frame { f.Header.Counts = core.Counts{}; return f },
 			build: func(f *Frame) Screen { return listWith(f, nil) }},
-		{name: "list_reading", reason: "the first frame, before any page has arrived",
-			frame: func(f *Frame) *Frame {
-				f.Header = core.Header{Appliance: "fw1.example.net", Mode: core.ModeStarting, StoreNote: "verifying 12,400 of 100,000 records", Closed: "still starting"}
-				return f
-			},
+		{name: "list_reading", reason: "an opened console before any page has arrived",
 			build: func(f *Frame) Screen { l := NewList(f); _, _ = l.Init(); return told(l) }},
 		{name: "list_observer", reason: "an observer sees who holds the executor, and no key that changes anything",
 			frame: observing, build: func(f *Frame) Screen { return listWith(f, testRows()[:3]) }},

@@ -32,7 +32,7 @@ func SmallView(width, height int, gate bool) string {
 	for i := range lines {
 		lines[i] = " " + lines[i]
 	}
-	lines = append(lines, "", " esc goes back; nothing changes.")
+	lines = append(lines, "", " esc goes back, ctrl+c leaves; nothing changes.")
 	if len(lines) > height {
 		lines = lines[:max(0, height)]
 	}

@@ -32,6 +32,8 @@ const (
 	reasonQuarantined = "the record is quarantined: nothing acts on it"
 	reasonTypeName    = "type the target's exact name first"
 	reasonTypePass    = "type your passphrase first"
+	waitOpening       = "the store is being verified"
+	reasonNotOpen     = "the console could not be opened"
 )
 
 // What the screens say.
@@ -49,11 +51,23 @@ const (
 	sayQuitInFlight = "%s in flight. Leaving is safe: what is in flight is finished and recorded, and nothing is sent again."
 	sayExpiredStays = "An expired contract still blocks this change. Releasing it is the owner's decision; the console has no command for it."
 	sayRollbackLost = "ROLLBACK_FAILED is final: it keeps its reservation and blocks this change. Put the target right on the firewall itself; what happens to the contract is the owner's decision."
-	sayRecovered    = " under way when the console last ended: now in RECONCILIATION, nothing was sent again"
+	sayRecovered    = " under way when the %s ended: now in RECONCILIATION, nothing was sent again"
 	sayQuarantined  = " quarantined: shown, never acted on"
 	sayBringBack    = "sign it elsewhere with `countersign sign`, and put the result into the inbox"
 	sayClipboard    = "copied %s to the terminal's clipboard"
+	sayTookOver     = "this console has taken over and may act now"
 	sayNoClipboard  = "ctrl+v is not used here; paste with your terminal"
+)
+
+// What the first frame says.
+const (
+	sayOpening        = "Every record and every chain of the store is verified first."
+	sayOpeningLeave   = "Nothing is sent meanwhile. q leaves; the next start verifies again."
+	sayNotOpened      = "The console could not be opened."
+	sayNotOpenedLeave = "Nothing was sent. q leaves."
+	noteOpening       = "opening the store"
+	noteVerifying     = "verifying %s of %s"
+	noteScanned       = "verified %s, starting"
 )
 
 // tabName is a list's name on its tab.

@@ -65,7 +65,8 @@ func advices() []advice {
 
 // Explain says a refusal in one line, and the way on in a second, or "". An
 // error of core carries no secret; what it adds behind its class is kept,
-// because it is what a person needs to correct the matter.
+// because it is what a person needs to correct the matter. An error of another
+// package is a sentence of its own and may bring its way on along.
 func Explain(err error) (wrong, way string) {
 	if err == nil {
 		return "", ""
@@ -74,6 +75,10 @@ func Explain(err error) (wrong, way string) {
 		if errors.Is(err, a.class) {
 			return a.wrong + tail(err, a.class), a.way
 		}
+	}
+	var advised interface{ WayOn() string }
+	if errors.As(err, &advised) {
+		return err.Error(), advised.WayOn()
 	}
 	return "refused: " + err.Error(), ""
 }

@@ -113,6 +113,9 @@ func (c *Classified) Error() string { return c.Err.Error() }
 // Unwrap gives the error itself.
 func (c *Classified) Unwrap() error { return c.Err }
 
+// WayOn is the second line, for the console's screens.
+func (c *Classified) WayOn() string { return c.Hint }
+
 // KeyringError gives an error of the keyring its exit code and a way on; nil
 // stays nil.
 func KeyringError(err error) error {
@@ -164,7 +167,11 @@ func exitCode(err error) int {
 	return ExitFailed
 }
 
-var errUsage = errors.New("usage")
+var (
+	errUsage = errors.New("usage")
+	// errNotOnTerminal: the full-screen program was started in a pipe.
+	errNotOnTerminal = errors.New("the console needs a terminal on standard input and output")
+)
 
 // builder carries what every command needs.
 type builder struct {
@@ -188,6 +195,9 @@ func newRoot(w Wiring, stdin io.Reader, stdout io.Writer) *cobra.Command {
 			c, err := b.config()
 			if err != nil {
 				return err
+			}
+			if !isTerminal() {
+				return classified(errNotOnTerminal, ExitUsage, "`countersign doctor`, `verify` and `export` work without one")
 			}
 			if o.Operator != "" {
 				c.Operator = o.Operator
