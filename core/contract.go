@@ -111,10 +111,10 @@ func (c Contract) Validate() error {
 }
 
 func checkIdentifiers(c Contract) error {
-	for name, id := range map[string]string{"contract_id": c.ID, "operation_id": c.OperationID,
-		"endpoint_symbol": c.EndpointSymbol, "rollback_plan_version": c.RollbackPlanVersion} {
-		if !ValidIdentifier(id) {
-			return recordError(ReasonIdentifier, name)
+	for _, f := range [...]struct{ name, id string }{{"contract_id", c.ID}, {"operation_id", c.OperationID},
+		{"endpoint_symbol", c.EndpointSymbol}, {"rollback_plan_version", c.RollbackPlanVersion}} {
+		if !ValidIdentifier(f.id) {
+			return recordError(ReasonIdentifier, f.name)
 		}
 	}
 	return nil

@@ -82,6 +82,15 @@ func instantOrNull(t *time.Time) any {
 // EncodeContract would write are accepted (design lesson 14); anything else is
 // a *RecordError with its class.
 func DecodeContract(payload []byte) (Contract, error) {
+	if c, ok := decodeExact(payload); ok && c.Validate() == nil {
+		return c, nil
+	}
+	return decodeGeneral(payload)
+}
+
+// decodeGeneral reads a record through canon's parser and names the class of
+// what is wrong with it.
+func decodeGeneral(payload []byte) (Contract, error) {
 	m, err := parseRecord(payload, contractFields)
 	if err != nil {
 		return Contract{}, err

@@ -21,19 +21,33 @@ type eventRow struct {
 	mistyped   bool // a column has another type than the schema says
 }
 
+// eventScan receives the columns of one event, whatever their types.
+type eventScan struct {
+	sequence, version          integer
+	id, kind, current, at, mac text
+	previous                   any
+}
+
+func (e *eventScan) into() []any {
+	return []any{&e.sequence, &e.id, &e.kind, &e.previous, &e.current, &e.version, &e.at, &e.mac}
+}
+
+func (e *eventScan) row() eventRow {
+	r := eventRow{sequence: e.sequence.n, contractID: e.id.s, kind: e.kind.s, current: e.current.s,
+		version: e.version.n, recordedAt: e.at.s, mac: e.mac.s}
+	r.previous.String, r.previous.Valid = e.previous.(string)
+	r.mistyped = !(e.sequence.ok && e.id.ok && e.kind.ok && e.current.ok && e.version.ok && e.at.ok && e.mac.ok &&
+		(r.previous.Valid || e.previous == nil))
+	return r
+}
+
 // scanEvent reads the current row.
 func scanEvent(rows *sql.Rows, e *eventRow) error {
-	var sequence, version integer
-	var id, kind, current, at, mac text
-	var previous any
-	if err := rows.Scan(&sequence, &id, &kind, &previous, &current, &version, &at, &mac); err != nil {
+	var columns eventScan
+	if err := rows.Scan(columns.into()...); err != nil {
 		return classify(err)
 	}
-	*e = eventRow{sequence: sequence.n, contractID: id.s, kind: kind.s, current: current.s,
-		version: version.n, recordedAt: at.s, mac: mac.s}
-	e.previous.String, e.previous.Valid = previous.(string)
-	e.mistyped = !(sequence.ok && id.ok && kind.ok && current.ok && version.ok && at.ok && mac.ok &&
-		(e.previous.Valid || previous == nil))
+	*e = columns.row()
 	return nil
 }
 

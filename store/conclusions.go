@@ -11,7 +11,7 @@ import (
 // insertConclusion records who decided what with which evidence, beside the
 // event it led to (design lesson 20).
 func (t *tx) insertConclusion(e core.AuditEvent, kind, authority, algorithm, evidence string, o core.Outcome, issued time.Time) error {
-	return t.insertRow(tableConclusions, []any{e.ContractID, e.Version, kind, authority, algorithm,
+	return t.insertRow(tableConclusions, []any{e.Sequence, e.ContractID, e.Version, kind, authority, algorithm,
 		evidence, string(o), core.FormatInstant(issued)})
 }
 

@@ -82,9 +82,6 @@ func (r *rig) insertPreparing(c core.Contract) error {
 		if err := t.checkMayCreate(creation); err != nil {
 			return err
 		}
-		if err := t.insertContract(creation.Contract); err != nil {
-			return err
-		}
 		_, err := t.begin(creation.Contract, core.Note{})
 		return err
 	})

@@ -133,7 +133,7 @@ func fileSum(t testing.TB, path string) string {
 // rawRows reads a file as it is, through a connection of its own.
 func rawRows(t testing.TB, path, query string) [][]any {
 	t.Helper()
-	db := connect(dsn(path, "", readerOptions()), 1)
+	db := layer{}.connect(path, readerOptions(), 1)
 	defer db.Close()
 	rows, err := db.QueryContext(context.Background(), query)
 	if err != nil {

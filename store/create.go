@@ -126,9 +126,6 @@ func (t *tx) consume(a core.Authorization, contractID string) error {
 // insertPrepared inserts the contract as PREPARING and makes it PREPARED;
 // both events are in the chain (design lesson 7).
 func (t *tx) insertPrepared(c core.Creation) (loaded, error) {
-	if err := t.insertContract(c.Contract); err != nil {
-		return loaded{}, err
-	}
 	a := c.Authorization
 	note := core.Note{Actor: c.Actor, Evidence: evidenceDigest(a.Proof)}
 	l, err := t.begin(c.Contract, note)
@@ -142,8 +139,13 @@ func (t *tx) insertPrepared(c core.Creation) (loaded, error) {
 	return l, t.insertConclusion(l.last(), "authorization", a.AuthorityID, a.Algorithm, note.Evidence, "", a.IssuedAt)
 }
 
-// begin writes the first event of a chain and the contract's place in the set.
+// begin inserts a contract with the first event of its chain and its place
+// in the set.
 func (t *tx) begin(c core.Contract, note core.Note) (loaded, error) {
+	mac, err := t.insertContract(c)
+	if err != nil {
+		return loaded{}, err
+	}
 	event, err := t.appendEvent(core.EventCreated, "", c, core.AuditEvent{})
 	if err != nil {
 		return loaded{}, err
@@ -151,12 +153,7 @@ func (t *tx) begin(c core.Contract, note core.Note) (loaded, error) {
 	if err := t.insertNote(event, note); err != nil {
 		return loaded{}, err
 	}
-	payload, err := core.EncodeContract(c)
-	if err != nil {
-		return loaded{}, err
-	}
-	m := member{position: event.Sequence, version: c.StateVersion, updatedAt: event.RecordedAt,
-		recordMAC: string(t.macs.record(payload).finish())}
+	m := member{position: event.Sequence, version: c.StateVersion, updatedAt: event.RecordedAt, recordMAC: mac}
 	if m.mac, err = t.insertMember(c, m); err != nil {
 		return loaded{}, err
 	}

@@ -28,7 +28,7 @@ type findings struct {
 // first, then the structure, then every row. An error that is a Refusal
 // refuses the store; flaws of single records are in the findings.
 func (s *Store) inspect(ctx context.Context, o Options, thorough bool) (findings, error) {
-	db := connect(dsn(o.Path, o.vfs, inspectOptions("ro")), scanWorkers())
+	db := o.layer.connect(o.Path, inspectOptions("ro"), scanWorkers()+1)
 	defer db.Close()
 	f, err := s.inspectWith(ctx, db, o, thorough)
 	if !needsRecovery(err) {
@@ -36,7 +36,7 @@ func (s *Store) inspect(ctx context.Context, o Options, thorough bool) (findings
 	}
 	// A transaction of a process that died must be rolled back before the
 	// file can be read at all: SQLite does that when it may write.
-	rw := connect(dsn(o.Path, o.vfs, inspectOptions("rw")), scanWorkers())
+	rw := o.layer.connect(o.Path, inspectOptions("rw"), scanWorkers()+1)
 	defer rw.Close()
 	f, err = s.inspectWith(ctx, rw, o, thorough)
 	return f, damaged(err)
@@ -45,6 +45,7 @@ func (s *Store) inspect(ctx context.Context, o Options, thorough bool) (findings
 func inspectOptions(mode string) url.Values {
 	v := readerOptions()
 	v.Set("mode", mode)
+
 	return v
 }
 
@@ -67,7 +68,7 @@ func damaged(err error) error {
 }
 
 func (s *Store) inspectWith(ctx context.Context, db *sql.DB, o Options, thorough bool) (f findings, err error) {
-	conns, err := snapshot(ctx, db, scanWorkers())
+	conns, err := snapshot(ctx, db, scanWorkers()+1)
 	if err != nil {
 		return f, err
 	}
@@ -92,29 +93,30 @@ func (s *Store) inspectWith(ctx context.Context, db *sql.DB, o Options, thorough
 		return f, err
 	}
 	sc := &scanner{macs: s.newMACs, schema: f.schema, own: f.own, progress: o.Progress}
-	if f.tally, err = sc.run(ctx, conns); err != nil {
+	indexes := make(chan indexReport, 1)
+	go func() { indexes <- checkIndexes(ctx, conns[len(conns)-1], f.own, thorough) }()
+	f.tally, err = sc.run(ctx, conns[:len(conns)-1])
+	report := <-indexes
+	if err := errors.Join(err, report.err); err != nil {
 		return f, err
 	}
-	return f, s.judge(ctx, q, &f, sc.total, thorough)
+	return f, s.judge(ctx, q, &f, sc.total, report.lines)
 }
 
 // judge decides what refuses the store as a whole, in the order in which a
 // reason explains the most.
-func (s *Store) judge(ctx context.Context, q querier, f *findings, total int, thorough bool) error {
+func (s *Store) judge(ctx context.Context, q querier, f *findings, total int, indexes []string) error {
 	if len(f.flaws) > 0 && f.authentic == 0 {
 		return &Refusal{ReasonRecordMAC, "nothing in it is authentic under this key; check the configured key"}
 	}
 	if len(f.flaws) > 0 && f.schema < SchemaVersion {
 		return refuse(f.flaws[0].Reason)
 	}
-	if err := f.checkIndexes(ctx, q, total, thorough); err != nil {
-		return err
+	if f.contracts != int64(total) || slices.ContainsFunc(indexes, func(line string) bool { return !f.explains(line) }) {
+		return refuse(ReasonIntegrity)
 	}
-	if f.unexplainedOrphan() {
-		if f.schema < SchemaVersion {
-			return refuse(ReasonMigrationFK)
-		}
-		return refuse(ReasonOrphan)
+	if err := f.checkStrays(ctx, q, s.newMACs()); err != nil {
+		return err
 	}
 	if err := f.checkSequence(ctx, q); err != nil {
 		return err
@@ -127,20 +129,6 @@ func (s *Store) judge(ctx context.Context, q querier, f *findings, total int, th
 		return nil
 	}
 	return f.checkOwnRows(ctx, q, m)
-}
-
-// unexplainedOrphan reports whether rows belong to a contract that does not
-// exist; those of a record whose id column was changed are that record's.
-func (f *findings) unexplainedOrphan() bool {
-	for _, id := range f.orphans {
-		explained := slices.ContainsFunc(f.flaws, func(flaw foundFlaw) bool {
-			return flaw.claimedID == id || flaw.ContractID == id
-		})
-		if !explained {
-			return true
-		}
-	}
-	return false
 }
 
 // checkSequence: no legal writer skips a sequence number, so as many events
@@ -160,49 +148,43 @@ func (f *findings) checkSequence(ctx context.Context, q querier) error {
 	return nil
 }
 
-// checkIndexes lets SQLite compare indexes with tables: a damaged unique
-// index would let a second contract through. The scan itself has read every
-// event through its index. A contract whose own row is flawed may differ
-// from its index entries.
-func (f *findings) checkIndexes(ctx context.Context, q querier, total int, thorough bool) error {
-	var events int64
-	if err := q.QueryRowContext(ctx, "SELECT count(*) FROM audit_events NOT INDEXED").Scan(&events); err != nil {
-		return classify(err)
-	}
-	if f.contracts != int64(total) || f.events != events {
-		return refuse(ReasonIntegrity)
-	}
+// indexReport is what SQLite's integrity check complains about.
+type indexReport struct {
+	lines []string
+	err   error
+}
+
+// checkIndexes lets SQLite compare indexes with tables, beside the scan: a
+// damaged unique index would let a second contract through. The scan itself
+// reads every event through its index. A thorough check looks at every page
+// of the file.
+func checkIndexes(ctx context.Context, q querier, own, thorough bool) (r indexReport) {
 	checks := []string{"contracts", "target_reservations"}
-	if f.own {
-		checks = append(checks, "cs_members")
+	if own {
+		checks = append(checks, tableMembers.sqlName())
 	}
 	if thorough {
 		checks = []string{"100"}
 	}
 	for _, argument := range checks {
-		if err := f.integrityCheck(ctx, q, argument); err != nil {
-			return err
+		rows, err := q.QueryContext(ctx, "PRAGMA integrity_check("+argument+")")
+		if err != nil {
+			return indexReport{err: classify(err)}
+		}
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				r.err = classify(err)
+			}
+			if line != "ok" {
+				r.lines = append(r.lines, line)
+			}
+		}
+		if err := errors.Join(r.err, classify(rows.Err()), rows.Close()); err != nil {
+			return indexReport{err: err}
 		}
 	}
-	return nil
-}
-
-func (f *findings) integrityCheck(ctx context.Context, q querier, argument string) error {
-	rows, err := q.QueryContext(ctx, "PRAGMA integrity_check("+argument+")")
-	if err != nil {
-		return classify(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return classify(err)
-		}
-		if line != "ok" && !f.explains(line) {
-			return refuse(ReasonIntegrity)
-		}
-	}
-	return classify(rows.Err())
+	return r
 }
 
 // explains reports whether a quarantined record explains a line of SQLite's

@@ -123,9 +123,9 @@ func (f *findings) checkLog(ctx context.Context, q querier, m *macs, t ownTable)
 // other tables decide about what may be made or sent next.
 func (t ownTable) contractOf(r ownRow) (string, bool) {
 	switch t.name {
-	case tableConclusions.name, tableSightings.name:
+	case tableSightings.name:
 		return r.text(0), true
-	case tableLoads.name:
+	case tableConclusions.name, tableLoads.name:
 		return r.text(1), true
 	}
 	return "", false

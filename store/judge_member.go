@@ -7,46 +7,53 @@ import (
 	"countersign/core"
 )
 
-// countMembers adds the member rows of a contract to the sums that the head
-// must show. Where the record itself is bad, its row still counts.
-func (w *worker) countMembers(g *group) {
-	if g.badMember {
-		w.memberUnknown = true
+// judgeOwn compares a contract with what our own tables say about it. reason
+// is what is already wrong with the record.
+func (w *worker) judgeOwn(g *group, c core.Contract, chain []core.AuditEvent, reason Reason) Reason {
+	m := g.member
+	if m.exists() {
+		w.members++
+		if g.badMember = !m.typed || !tableMembers.verified(w.macs, m.ownRow); !g.badMember {
+			w.authentic++
+			w.addMember(memberState(m.ownRow), m.number(6), m.mac)
+		}
 	}
-	for _, r := range g.members {
-		w.addMember(core.State(r.text(5)), r.number(6), r.mac)
+	switch {
+	case reason != "":
+		// Where both are bad, nothing says what the set must look like.
+		w.memberUnknown = w.memberUnknown || g.badMember
+		return reason
+	case g.badNote:
+		w.memberUnknown = w.memberUnknown || g.badMember
+		return ReasonNote
+	case g.badMember:
+		// What the row must have been follows from the record.
+		d := derivedMember(chain, g.notes, c.StateVersion, g.mac.s)
+		w.addMember(c.State, c.StateVersion, string(w.macs.row(tableMembers.label(), d.values(c)).finish()))
+		return ReasonOwnRow
+	case !m.exists():
+		w.behind++
+		return ""
 	}
+	return w.judgePlace(g, c, memberOf(m.ownRow))
+}
+
+// judgePlace: a record that is newer than its row was written by another
+// program and is taken over; one that is older was put back.
+func (w *worker) judgePlace(g *group, c core.Contract, m member) Reason {
+	switch {
+	case m.version < c.StateVersion:
+		w.behind++
+	case m.version > c.StateVersion || m.recordMAC != g.mac.s:
+		return ReasonReplayed
+	}
+	return ""
 }
 
 func (w *worker) addMember(state core.State, version int64, mac string) {
 	w.memberEvents += version + 1
 	w.memberSet.toggle(mac)
 	w.states[state]++
-}
-
-// judgeMember compares a good record with its row in the set. A record that
-// is newer than its row, or has none, was written by another program and is
-// taken over. Where the row itself is bad, what it must have been is worked
-// out from the record, so that the head can still be checked.
-func (w *worker) judgeMember(g *group, r *scannedRow, c core.Contract, chain []core.AuditEvent) Reason {
-	if g.badMember {
-		m := derivedMember(chain, g.notes, c.StateVersion, r.mac.s)
-		w.addMember(c.State, c.StateVersion, string(w.macs.row(tableMembers.label(), m.values(c)).finish()))
-		return ReasonOwnRow
-	}
-	w.countMembers(g)
-	if len(g.members) == 0 {
-		w.behind++
-		return ""
-	}
-	m := memberOf(g.members[0])
-	switch {
-	case m.version < c.StateVersion:
-		w.behind++
-	case m.version > c.StateVersion || m.recordMAC != r.mac.s || len(g.members) > 1:
-		return ReasonReplayed
-	}
-	return ""
 }
 
 // derivedMember is the row that a contract's chain and notes lead to.
@@ -64,7 +71,7 @@ func derivedMember(chain []core.AuditEvent, notes []ownRow, version int64, recor
 // lastByteOf finds when the last byte of an event's send left, if noted.
 func lastByteOf(notes []ownRow, version int64) *time.Time {
 	for _, r := range notes {
-		if r.number(1) == version {
+		if r.number(2) == version {
 			return noteOf(r).LastByteAt
 		}
 	}
@@ -111,7 +118,7 @@ func upgradePayload(payload []byte) ([]byte, error) {
 }
 
 // openLegacy authenticates and reads a schema 6 record.
-func (w *worker) openLegacy(r *scannedRow) (core.Contract, Reason) {
+func (w *worker) openLegacy(r *contractRow) (core.Contract, Reason) {
 	payload, ok := r.payload.([]byte)
 	if !ok {
 		return core.Contract{}, ReasonPayloadType

@@ -14,7 +14,7 @@ import (
 // scanned.
 func (t *tx) checkInFlight() error {
 	return t.checkLimit(LimitInFlight, t.s.limits.MaxInFlight, `SELECT count(*) FROM target_reservations
-		JOIN contracts USING (contract_id) WHERE contracts.state IN ('executing', 'rolling_back')`)
+		CROSS JOIN contracts USING (contract_id) WHERE contracts.state IN ('executing', 'rolling_back')`)
 }
 
 // Limit names one limit, as the conformance cases do.
@@ -73,7 +73,7 @@ func (t *tx) checkLimit(l Limit, limit int, query string, args ...any) error {
 // target's cool-down. PREPARING counts as outstanding (design lesson 16).
 func (t *tx) checkCreation(target string) error {
 	err := t.checkLimit(LimitLockout, t.s.limits.ReconciliationThreshold, `SELECT count(*) FROM target_reservations
-		JOIN contracts USING (contract_id) WHERE contracts.state = 'reconciliation'`)
+		CROSS JOIN contracts USING (contract_id) WHERE contracts.state = 'reconciliation'`)
 	if err != nil {
 		return err
 	}

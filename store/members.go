@@ -20,6 +20,8 @@ type member struct {
 	mac         string
 }
 
+func memberState(r ownRow) core.State { return core.State(r.text(5)) }
+
 func memberOf(r ownRow) member {
 	m := member{position: r.number(0), version: r.number(6), recordMAC: r.text(7), mac: r.mac}
 	m.updatedAt, _ = core.ParseInstant(r.text(9))

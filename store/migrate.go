@@ -17,7 +17,7 @@ import (
 func (s *Store) migrate(ctx context.Context, o Options, from int) error {
 	options := writerOptions()
 	options["_pragma"] = []string{busyTimeout, "synchronous(FULL)", "foreign_keys(0)", "legacy_alter_table(0)"}
-	s.writer = connect(dsn(o.Path, o.vfs, options), 1)
+	s.writer = o.layer.connect(o.Path, options, 1)
 	defer s.disconnect()
 	return damaged(s.bare(ctx, "migrate", func(t *tx) error {
 		objects, err := schemaObjects(ctx, t)

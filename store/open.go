@@ -36,7 +36,16 @@ type Options struct {
 	// the process there.
 	FaultPoint func(name string)
 
-	vfs string // another SQLite file layer, for tests
+	layer layer // for tests
+	// scheme is the receipt scheme that is written; zero is the newest. Only
+	// tests stand in for an older console with it.
+	scheme core.SchemeVersion
+}
+
+// layer is how SQLite is reached; tests put others in between.
+type layer struct {
+	driver string // "" is the one of this program
+	vfs    string // "" is SQLite's own file layer
 }
 
 // readerCount is how many connections read beside the one that writes.
@@ -52,6 +61,7 @@ type Store struct {
 	limits     core.Limits
 	settle     time.Duration
 	faultPoint func(string)
+	scheme     core.SchemeVersion
 
 	writer  *sql.DB // one connection, immediate transactions
 	readers *sql.DB
@@ -70,7 +80,7 @@ var _ core.Store = (*Store)(nil)
 
 func newStore(o Options) *Store {
 	s := &Store{path: o.Path, storeID: o.StoreID, key: append([]byte(nil), o.IntegrityKey...),
-		clock: o.Clock, limits: o.Limits, settle: o.Settle, faultPoint: o.FaultPoint, own: true}
+		clock: o.Clock, limits: o.Limits, settle: o.Settle, faultPoint: o.FaultPoint, scheme: o.scheme, own: true}
 	if s.clock == nil {
 		s.clock = core.SystemClock{}
 	}
@@ -139,29 +149,37 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 // connect opens the connections of a store whose file was found good.
-func (s *Store) connect(ctx context.Context, vfs string) error {
-	s.writer = connect(dsn(s.path, vfs, writerOptions()), 1)
+func (s *Store) connect(ctx context.Context, layer layer) error {
+	s.writer = layer.connect(s.path, writerOptions(), 1)
 	if err := s.writer.PingContext(ctx); err != nil {
 		return classify(err)
 	}
-	s.readers = connect(dsn(s.path, vfs, readerOptions()), readerCount)
+	s.readers = layer.connect(s.path, readerOptions(), readerCount)
 	return classify(s.readers.PingContext(ctx))
 }
 
 // connectReader opens a store for reading alone.
-func (s *Store) connectReader(ctx context.Context, vfs string, why error) error {
+func (s *Store) connectReader(ctx context.Context, layer layer, why error) error {
 	s.closedReason, s.own = why, false
-	s.readers = connect(dsn(s.path, vfs, readerOptions()), readerCount)
+	s.readers = layer.connect(s.path, readerOptions(), readerCount)
 	return classify(s.readers.PingContext(ctx))
 }
 
-func connect(name string, most int) *sql.DB {
-	db, err := sql.Open("sqlite", name)
-	if err != nil { // only an unregistered driver; the import registers it
+// connect prepares at most n connections to a file; none is opened yet.
+func (l layer) connect(path string, options url.Values, n int) *sql.DB {
+	name := l.driver
+	if name == "" {
+		name = "sqlite"
+	}
+	if l.vfs != "" {
+		options.Set("vfs", l.vfs)
+	}
+	db, err := sql.Open(name, dsn(path, options))
+	if err != nil { // only for a driver that is not registered
 		return nil
 	}
-	db.SetMaxOpenConns(most)
-	db.SetMaxIdleConns(most)
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
 	db.SetConnMaxIdleTime(0)
 	return db
 }
@@ -183,10 +201,7 @@ func readerOptions() url.Values {
 
 // dsn names a database file with its options: options in the name reach
 // every pooled connection.
-func dsn(path, vfs string, options url.Values) string {
-	if vfs != "" {
-		options.Set("vfs", vfs)
-	}
+func dsn(path string, options url.Values) string {
 	slashed := filepath.ToSlash(path)
 	if runtime.GOOS == "windows" {
 		slashed = "/" + slashed

@@ -17,7 +17,8 @@ type ownTable struct {
 	log bool
 }
 
-// The tables of ours. members is the list index and the authenticated set of
+// The tables of ours. Notes and conclusions have the sequence number of their
+// event. members is the list index and the authenticated set of
 // contracts; head is one row about the store as a whole.
 var (
 	tableHead = ownTable{name: "head", keys: 1, columns: []string{"id", "version", "contracts", "events",
@@ -25,16 +26,16 @@ var (
 	tableMembers = ownTable{name: "members", keys: 1, columns: []string{"position", "contract_id", "operation_id",
 		"idempotency_key", "target_identity_digest", "state", "state_version", "record_mac",
 		"expires_at", "updated_at", "ambiguous_at"}}
-	tableNotes = ownTable{name: "notes", keys: 2, log: true, columns: []string{"contract_id", "state_version",
-		"actor", "boundary", "knowledge", "failure", "direction", "status", "response", "last_byte_at",
+	tableNotes = ownTable{name: "notes", keys: 1, log: true, columns: []string{"sequence", "contract_id",
+		"state_version", "actor", "boundary", "knowledge", "failure", "direction", "status", "response", "last_byte_at",
 		"evidence", "outcome", "neighbours"}}
 	tableConsumed = ownTable{name: "consumed", keys: 1, log: true, columns: []string{"authorization_id",
 		"authority_id", "contract_id", "consumed_at"}}
 	tableReceipts = ownTable{name: "receipts", keys: 3, log: true, columns: []string{"caller", "family",
 		"request_key", "request_version", "scheme_version", "digest", "lossless", "contract_id",
 		"operation_id", "idempotency_key", "response_version", "recorded_at"}}
-	tableConclusions = ownTable{name: "conclusions", keys: 2, log: true, columns: []string{"contract_id",
-		"state_version", "kind", "authority_id", "algorithm", "evidence", "outcome", "issued_at"}}
+	tableConclusions = ownTable{name: "conclusions", keys: 1, log: true, columns: []string{"sequence",
+		"contract_id", "state_version", "kind", "authority_id", "algorithm", "evidence", "outcome", "issued_at"}}
 	tableLoads = ownTable{name: "loads", keys: 1, log: true, columns: []string{"sequence", "contract_id",
 		"direction", "subsystem", "claim", "recorded_at", "actor", "evidence"}}
 	tableAdvances = ownTable{name: "advances", keys: 1, log: true, columns: []string{"sequence", "mark",
@@ -63,11 +64,11 @@ func ownSchema() []string {
 			`operation_id TEXT NOT NULL, idempotency_key TEXT NOT NULL, target_identity_digest TEXT NOT NULL, ` +
 			`state TEXT NOT NULL, state_version INTEGER NOT NULL, record_mac TEXT NOT NULL, ` +
 			`expires_at TEXT NOT NULL, updated_at TEXT NOT NULL, ambiguous_at TEXT, mac TEXT NOT NULL)`,
-		`CREATE TABLE cs_notes (contract_id TEXT NOT NULL, state_version INTEGER NOT NULL, actor TEXT NOT NULL, ` +
+		`CREATE TABLE cs_notes (sequence INTEGER PRIMARY KEY, contract_id TEXT NOT NULL, ` +
+			`state_version INTEGER NOT NULL, actor TEXT NOT NULL, ` +
 			`boundary TEXT NOT NULL, knowledge TEXT NOT NULL, failure TEXT NOT NULL, direction TEXT NOT NULL, ` +
 			`status INTEGER NOT NULL, response TEXT NOT NULL, last_byte_at TEXT, evidence TEXT NOT NULL, ` +
-			`outcome TEXT NOT NULL, neighbours INTEGER NOT NULL, mac TEXT NOT NULL, ` +
-			`PRIMARY KEY (contract_id, state_version)) WITHOUT ROWID`,
+			`outcome TEXT NOT NULL, neighbours INTEGER NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_consumed (authorization_id TEXT PRIMARY KEY NOT NULL, authority_id TEXT NOT NULL, ` +
 			`contract_id TEXT NOT NULL, consumed_at TEXT NOT NULL, mac TEXT NOT NULL) WITHOUT ROWID`,
 		`CREATE TABLE cs_receipts (caller TEXT NOT NULL, family TEXT NOT NULL, request_key TEXT NOT NULL, ` +
@@ -75,9 +76,9 @@ func ownSchema() []string {
 			`lossless INTEGER NOT NULL, contract_id TEXT NOT NULL, operation_id TEXT NOT NULL, ` +
 			`idempotency_key TEXT NOT NULL, response_version INTEGER NOT NULL, recorded_at TEXT NOT NULL, mac TEXT NOT NULL, ` +
 			`PRIMARY KEY (caller, family, request_key)) WITHOUT ROWID`,
-		`CREATE TABLE cs_conclusions (contract_id TEXT NOT NULL, state_version INTEGER NOT NULL, kind TEXT NOT NULL, ` +
-			`authority_id TEXT NOT NULL, algorithm TEXT NOT NULL, evidence TEXT NOT NULL, outcome TEXT NOT NULL, ` +
-			`issued_at TEXT NOT NULL, mac TEXT NOT NULL, PRIMARY KEY (contract_id, state_version)) WITHOUT ROWID`,
+		`CREATE TABLE cs_conclusions (sequence INTEGER PRIMARY KEY, contract_id TEXT NOT NULL, ` +
+			`state_version INTEGER NOT NULL, kind TEXT NOT NULL, authority_id TEXT NOT NULL, algorithm TEXT NOT NULL, ` +
+			`evidence TEXT NOT NULL, outcome TEXT NOT NULL, issued_at TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_loads (sequence INTEGER PRIMARY KEY, contract_id TEXT NOT NULL, direction TEXT NOT NULL, ` +
 			`subsystem TEXT NOT NULL, claim TEXT NOT NULL, recorded_at TEXT NOT NULL, actor TEXT NOT NULL, ` +
 			`evidence TEXT NOT NULL, mac TEXT NOT NULL)`,

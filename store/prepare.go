@@ -34,10 +34,10 @@ func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
 		s.flaws.add(flaw.Flaw, flaw.claims)
 	}
 	if !f.own && len(f.flaws) > 0 {
-		return s.connectReader(ctx, o.vfs, fmt.Errorf("%w: this store was never used by this console and has a flaw; "+
+		return s.connectReader(ctx, o.layer, fmt.Errorf("%w: this store was never used by this console and has a flaw; "+
 			"it is open for reading alone", core.ErrQuarantined))
 	}
-	if err := s.connect(ctx, o.vfs); err != nil {
+	if err := s.connect(ctx, o.layer); err != nil {
 		return err
 	}
 	if f.own && f.behind == 0 {
@@ -49,7 +49,7 @@ func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
 // initialise makes the tables of a new store in one transaction. Two
 // programs may try at once; the second finds them made.
 func (s *Store) initialise(ctx context.Context, o Options) error {
-	if err := s.connect(ctx, o.vfs); err != nil {
+	if err := s.connect(ctx, o.layer); err != nil {
 		return err
 	}
 	made := errors.New("made meanwhile")
@@ -180,7 +180,7 @@ func (t *tx) adopt(contractID string) error {
 	if err != nil {
 		return err
 	}
-	notes, err := t.rows(tableNotes, "WHERE contract_id = ?", contractID)
+	notes, err := t.notesOf(contractID)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (t *tx) adopt(contractID string) error {
 	}
 	before := memberOf(old[0])
 	t.head.events += c.StateVersion - before.version
-	_, err = t.updateMember(c, core.State(old[0].text(5)), before, m)
+	_, err = t.updateMember(c, memberState(old[0]), before, m)
 	return err
 }
 

@@ -72,8 +72,12 @@ func (t *tx) receipt(claim core.ReceiptClaim) (*core.Receipt, error) {
 // insertReceipt writes the receipt of a claim that was just carried out, in
 // the transaction that carried it out.
 func (t *tx) insertReceipt(claim core.ReceiptClaim, made core.Contract) error {
-	receipt, err := core.NewReceipt(claim, core.ReceiptOutcome{ContractID: made.ID,
-		OperationID: made.OperationID, IdempotencyKey: made.IdempotencyKey})
+	scheme := t.s.scheme
+	if scheme == 0 {
+		scheme = core.CurrentScheme
+	}
+	receipt, err := core.NewReceiptUnder(claim, core.ReceiptOutcome{ContractID: made.ID,
+		OperationID: made.OperationID, IdempotencyKey: made.IdempotencyKey}, scheme)
 	if err != nil {
 		return err
 	}

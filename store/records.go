@@ -75,22 +75,31 @@ func (r *contractRow) matches(c core.Contract) bool {
 		r.target.s == c.TargetIdentityDigest.String() && r.state.s == string(c.State) && r.version.n == c.StateVersion
 }
 
-// insertContract writes a new record. A violated uniqueness is told apart:
-// ErrBlocked for the idempotency key, ErrConflict for the identifiers.
-func (t *tx) insertContract(c core.Contract) error {
-	payload, err := core.EncodeContract(c)
+// seal encodes a record and authenticates it.
+func (t *tx) seal(c core.Contract) (payload []byte, mac string, err error) {
+	payload, err = core.EncodeContract(c)
 	if err != nil {
-		return fmt.Errorf("%w: %w", core.ErrInvalid, err)
+		return nil, "", fmt.Errorf("%w: %w", core.ErrInvalid, err)
 	}
-	mac := string(t.macs.record(payload).finish())
+	return payload, string(t.macs.record(payload).finish()), nil
+}
+
+// insertContract writes a new record and returns its MAC. A violated
+// uniqueness is told apart: ErrBlocked for the idempotency key, ErrConflict
+// for the identifiers.
+func (t *tx) insertContract(c core.Contract) (mac string, err error) {
+	payload, mac, err := t.seal(c)
+	if err != nil {
+		return "", err
+	}
 	_, err = t.exec(`INSERT INTO contracts (contract_id, operation_id, idempotency_key, target_identity_digest,
 		state, state_version, payload, mac) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.ID, c.OperationID, c.IdempotencyKey.String(), c.TargetIdentityDigest.String(),
 		string(c.State), c.StateVersion, payload, mac)
-	if !isUnique(err) {
-		return err
+	if isUnique(err) {
+		err = t.duplicateClass(c)
 	}
-	return t.duplicateClass(c)
+	return mac, err
 }
 
 // duplicateClass says which uniqueness an insert violated.
@@ -107,27 +116,26 @@ func (t *tx) duplicateClass(c core.Contract) error {
 	return core.ErrBlocked
 }
 
-// updateContract writes a record's next version: compare and set on the
-// version read in this transaction.
-func (t *tx) updateContract(c core.Contract) error {
-	payload, err := core.EncodeContract(c)
+// updateContract writes a record's next version and returns its MAC: compare
+// and set on the version read in this transaction.
+func (t *tx) updateContract(c core.Contract) (mac string, err error) {
+	payload, mac, err := t.seal(c)
 	if err != nil {
-		return fmt.Errorf("%w: %w", core.ErrInvalid, err)
+		return "", err
 	}
-	mac := string(t.macs.record(payload).finish())
 	result, err := t.exec(`UPDATE contracts SET state = ?, state_version = ?, payload = ?, mac = ?
 		WHERE contract_id = ? AND state_version = ?`,
 		string(c.State), c.StateVersion, payload, mac, c.ID, c.StateVersion-1)
 	if isUnique(err) {
-		return core.ErrBlocked
+		return "", core.ErrBlocked
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("%w: the contract changed meanwhile", core.ErrConflict)
+		return "", fmt.Errorf("%w: the contract changed meanwhile", core.ErrConflict)
 	}
-	return nil
+	return mac, nil
 }
 
 // contractRows returns the raw rows that a condition selects.

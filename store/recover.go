@@ -53,7 +53,7 @@ func interruption(from core.State) change {
 
 // interrupted lists the contracts under way, oldest reservation first.
 func (t *tx) interrupted() ([]string, error) {
-	rows, err := t.QueryContext(t.ctx, `SELECT contract_id FROM target_reservations JOIN contracts USING (contract_id)
+	rows, err := t.QueryContext(t.ctx, `SELECT contract_id FROM target_reservations CROSS JOIN contracts USING (contract_id)
 		WHERE contracts.state IN ('executing', 'rolling_back') ORDER BY contract_id`)
 	if err != nil {
 		return nil, err

@@ -45,27 +45,48 @@ func (r ownRow) text(i int) string { s, _ := r.values[i].(string); return s }
 
 func (r ownRow) number(i int) int64 { n, _ := r.values[i].(int64); return n }
 
+// into receives the columns of a row of t, whatever their types.
+func (s *scannedOwn) into(t ownTable) []any {
+	s.values = make([]any, len(t.columns)+1)
+	into := make([]any, len(s.values))
+	for i := range s.values {
+		into[i] = &s.values[i]
+	}
+	return into
+}
+
+// settle takes the MAC off the columns and judges their types; a row of
+// which every column is NULL is not there.
+func (s *scannedOwn) settle() {
+	s.typed = true
+	found := false
+	for _, v := range s.values {
+		switch v.(type) {
+		case string, int64:
+			found = true
+		case nil:
+		default:
+			found, s.typed = true, false
+		}
+	}
+	if !found {
+		s.values = nil
+		return
+	}
+	last := len(s.values) - 1
+	mac, isText := s.values[last].(string)
+	s.values, s.mac, s.typed = s.values[:last], mac, s.typed && isText
+}
+
 // scanOwn reads the current row without judging it. ok is false where a
 // column has a type that no row of ours has.
 func (t ownTable) scanOwn(rows *sql.Rows) (r ownRow, ok bool, err error) {
-	raw := make([]any, len(t.columns)+1)
-	into := make([]any, len(raw))
-	for i := range raw {
-		into[i] = &raw[i]
-	}
-	if err := rows.Scan(into...); err != nil {
+	var s scannedOwn
+	if err := rows.Scan(s.into(t)...); err != nil {
 		return ownRow{}, false, classify(err)
 	}
-	ok = true
-	for _, v := range raw {
-		switch v.(type) {
-		case string, int64, nil:
-		default:
-			ok = false
-		}
-	}
-	mac, isText := raw[len(t.columns)].(string)
-	return ownRow{values: raw[:len(t.columns)], mac: mac}, ok && isText, nil
+	s.settle()
+	return s.ownRow, s.typed && s.exists(), nil
 }
 
 // verified reports whether a row is authentic.

@@ -29,7 +29,8 @@ func (t *tx) step(l loaded, ch change) (loaded, error) {
 	if err := t.moveReservation(l.Contract, next); err != nil {
 		return loaded{}, err
 	}
-	if err := t.updateContract(next); err != nil {
+	mac, err := t.updateContract(next)
+	if err != nil {
 		return loaded{}, err
 	}
 	event, err := t.appendEvent(ch.kind, l.State, next, l.last())
@@ -42,18 +43,13 @@ func (t *tx) step(l loaded, ch change) (loaded, error) {
 	if err := t.startCooldown(l.Contract, next); err != nil {
 		return loaded{}, err
 	}
-	return t.stepMember(l, next, event, ch.note)
+	return t.stepMember(l, next, mac, event, ch.note)
 }
 
 // stepMember brings the contract's row in the set up to date.
-func (t *tx) stepMember(l loaded, next core.Contract, event core.AuditEvent, note core.Note) (loaded, error) {
-	payload, err := core.EncodeContract(next)
-	if err != nil {
-		return loaded{}, err
-	}
+func (t *tx) stepMember(l loaded, next core.Contract, recordMAC string, event core.AuditEvent, note core.Note) (_ loaded, err error) {
 	m := l.member
-	m.version, m.updatedAt = next.StateVersion, event.RecordedAt
-	m.recordMAC = string(t.macs.record(payload).finish())
+	m.version, m.updatedAt, m.recordMAC = next.StateVersion, event.RecordedAt, recordMAC
 	if at := ambiguousAt(event, note.LastByteAt); at != nil {
 		m.ambiguousAt = at
 	}
