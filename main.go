@@ -375,7 +375,7 @@ func (w wiring) Demo(ctx context.Context, o command.DemoOptions) error {
 	}
 	if err == nil {
 		err = tui.Run(ctx, tui.Options{Engine: bench.Engine(), Operator: demoOperator, ASCII: o.ASCII,
-			Wait: bench.Engine().Wait, RequestPath: requestPath(p.config),
+			Wait: bench.Engine().Wait, RequestPath: requestPath(p.config), Practice: p.sim,
 			Banner: "demo: everything here is temporary; the passphrase of " + demoOperator + " is " + demoPassphrase})
 	}
 	return errors.Join(err, bench.Close())
@@ -597,6 +597,17 @@ func (wiring) Verify(ctx context.Context, o command.VerifyOptions) error {
 // Export prints the value-free audit trail.
 func (wiring) Export(ctx context.Context, c command.Config, out io.Writer) error {
 	return withStore(ctx, c, func(s *store.Store) error { return core.ExportAudit(ctx, s, out) })
+}
+
+// Backup makes a verified copy while the console may be running.
+func (wiring) Backup(ctx context.Context, c command.Config, destination string, out io.Writer) error {
+	return withStore(ctx, c, func(s *store.Store) error {
+		if err := s.Backup(ctx, destination); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: a verified copy\n", destination)
+		return nil
+	})
 }
 
 // withStoreKeys opens the configured keyring for as long as do needs the keys.

@@ -31,6 +31,7 @@ type Wiring interface {
 	Sign(ctx context.Context, o SignOptions) error
 	Verify(ctx context.Context, o VerifyOptions) error
 	Export(ctx context.Context, c Config, out io.Writer) error
+	Backup(ctx context.Context, c Config, destination string, out io.Writer) error
 }
 
 // ConsoleOptions are the flags of the full-screen program.
@@ -211,7 +212,7 @@ func newRoot(w Wiring, stdin io.Reader, stdout io.Writer) *cobra.Command {
 	root.Flags().StringVar(&o.Operator, "operator", "", "your enrolled name, offered in forms")
 	root.Flags().BoolVar(&o.ASCII, "ascii", false, "draw with ASCII only")
 	root.Flags().BoolVar(&o.NoColor, "no-color", os.Getenv("NO_COLOR") != "", "draw without colour")
-	root.AddCommand(b.demo(), b.demoChild(), b.init(), b.doctor(), b.sim(), b.sign(), b.verify(), b.export())
+	root.AddCommand(b.demo(), b.demoChild(), b.init(), b.doctor(), b.sim(), b.sign(), b.verify(), b.export(), b.backup())
 	return root
 }
 

@@ -215,3 +215,22 @@ func (b *builder) export() *cobra.Command {
 		},
 	}
 }
+
+func (b *builder) backup() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup DESTINATION",
+		Short: "Make a consistent, verified copy of the store while the console may be running",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.config()
+			if err != nil {
+				return err
+			}
+			destination, err := filepath.Abs(args[0])
+			if err != nil {
+				return fmt.Errorf("%w: %v", errUsage, err)
+			}
+			return b.w.Backup(cmd.Context(), c, destination, b.out)
+		},
+	}
+}
