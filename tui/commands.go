@@ -112,7 +112,7 @@ func (m *Model) readMore(intent views.Intent) (tea.Cmd, bool) {
 	case views.Copy:
 		return m.copyText(i), true
 	default:
-		return nil, false
+		return m.practise(intent)
 	}
 	return m.ask(call), true
 }

@@ -51,7 +51,7 @@ func New(opts Options) *Model {
 	m := &Model{opts: opts, begun: map[string]time.Time{}, unsubscribe: func() {}}
 	m.frame = &views.Frame{Theme: theme, KeyMap: views.NewKeyMap(theme.Marks),
 		Now: opts.Clock.Now(), Zone: opts.Zone, Operator: opts.Operator, Banner: opts.Banner,
-		Exports: opts.RequestPath != nil}
+		Exports: opts.RequestPath != nil, Practice: opts.Practice != nil}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	if opts.Open == nil {
 		m.adopt(opts.Engine)
@@ -142,6 +142,10 @@ func (m *Model) note(msg tea.Msg) {
 		if msg.Err != nil {
 			m.notice = views.Refused(msg.Err)
 		}
+	case views.FaultsRead:
+		if msg.Notice.Text != "" {
+			m.notice = msg.Notice
+		}
 	case views.OperatorsRead:
 		m.frame.Operators = msg.Operators
 	case views.Declined:
@@ -153,7 +157,15 @@ func (m *Model) note(msg tea.Msg) {
 			m.notice = views.Told("your conclusion is recorded: " + views.StateWord(state))
 		}
 	}
+	m.look()
+}
+
+// look brings what all screens share up to date.
+func (m *Model) look() {
 	m.frame.Header = m.header()
+	if m.opts.Practice != nil {
+		m.frame.Armed = m.opts.Practice.Armed()
+	}
 }
 
 func (m *Model) top() views.Screen { return m.stack[len(m.stack)-1] }

@@ -28,6 +28,8 @@ type Options struct {
 	// RequestPath names the file for a request that is signed elsewhere; nil
 	// where the console writes none.
 	RequestPath func(kind core.ProofKind, name string) string
+	// Practice arms faults at a simulated firewall; nil for a real one.
+	Practice Practice
 	// NewKey makes request keys (seed 001); random where nil.
 	NewKey func() string
 	// Wait returns when every run has ended and is recorded; Run calls it

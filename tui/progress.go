@@ -74,7 +74,7 @@ func (m *Model) watching() bool {
 // onTick moves the clock on, and now and then probes.
 func (m *Model) onTick() tea.Cmd {
 	m.frame.Now = m.opts.Clock.Now()
-	m.frame.Header = m.header()
+	m.look()
 	if m.engine == nil {
 		return tea.Batch(m.tick(), m.deliver(m.scan.read()))
 	}

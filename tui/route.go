@@ -63,6 +63,8 @@ func (m *Model) places(from views.Screen, intent views.Intent) (tea.Cmd, bool) {
 	case views.OpenInbox:
 		m.leavePalette(from)
 		return m.push(views.NewInbox(f)), true
+	case views.OpenPractice:
+		return m.push(views.NewPractice(f)), true
 	case views.OpenHelp:
 		return m.push(views.NewHelp(f, m.top().Keys(), m.top().Situation())), true
 	case views.OpenPalette:

@@ -14,6 +14,9 @@ func HeaderLine(f *Frame, width int) string {
 	t, h := f.Theme, f.Header
 	mode := string(h.Mode)
 	right := t.Clean(f.Operator) + "  " + t.modeStyle(h).Render(mode) + " "
+	if len(f.Armed) > 0 {
+		right = t.Warn.Render(t.Clean(armedWords(f.Armed))) + "  " + right
+	}
 	left := " " + t.Strong.Render(t.Clean(h.Appliance))
 	for _, part := range headerFacts(t, h) {
 		next := left + t.Dim.Render(part)

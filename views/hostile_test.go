@@ -46,6 +46,7 @@ func poisoned[T any](v T) T {
 
 // unpoisoned keeps what a screen needs in order to recognise a message.
 func hostileScreens(f *Frame) map[string]Screen {
+	f.Armed = []string{hostile}
 	f.Header, f.Banner, f.Operator = poisoned(f.Header), hostile, "jo"+hostile
 	f.Header.Mode = core.ModeObserver
 	detail := poisoned(testDetail(core.Reconciliation))
@@ -100,6 +101,7 @@ func hostileScreens(f *Frame) map[string]Screen {
 		"help":       told(NewHelp(f, d.Keys(), d.Situation())),
 		"palette":    told(NewPalette(f, d.Keys(), d.Situation())),
 		"leaving":    told(NewLeaving(f, 1)),
+		"practice":   told(NewPractice(f), FaultsRead{Faults: []PracticeFault{{Name: hostile, Explain: hostile, Armed: true}, {Name: hostile, Explain: hostile}}}),
 		"opening":    told(NewOpening(f), Scanned{1, 2}),
 		"not_opened": told(NewOpening(f), OpenFailed{advisedError{hostile}}),
 	}

@@ -35,6 +35,8 @@ type (
 	OpenInbox   struct{}
 	OpenHelp    struct{}
 	OpenPalette struct{}
+	// OpenPractice shows the demo's page of faults.
+	OpenPractice struct{}
 	// ShowList goes to one of the three lists.
 	ShowList struct{ List core.ListName }
 	// PressKey is a key chosen from the palette, for the screen below it.
@@ -93,6 +95,11 @@ type (
 		Outcome core.Outcome
 		Seen    core.Comparison
 	}
+	// NeedFaults asks what can be armed: FaultsRead. ArmFault and ClearFaults
+	// arm one and take all back, and are answered in the same way.
+	NeedFaults  struct{}
+	ArmFault    struct{ Name string }
+	ClearFaults struct{}
 	// SwitchOperator offers the next enrolled operator's name.
 	SwitchOperator struct{}
 )
@@ -166,6 +173,10 @@ func (OpenHealth) intent()          {}
 func (OpenInbox) intent()           {}
 func (OpenHelp) intent()            {}
 func (OpenPalette) intent()         {}
+func (OpenPractice) intent()        {}
+func (NeedFaults) intent()          {}
+func (ArmFault) intent()            {}
+func (ClearFaults) intent()         {}
 func (ShowList) intent()            {}
 func (PressKey) intent()            {}
 func (Leave) intent()               {}

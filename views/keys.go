@@ -67,6 +67,7 @@ type KeyMap struct {
 	Agree, Operator, FromInbox, Inbox, Watch Binding
 	Health, LeaveNow, Stay, HelpTyping       Binding
 	Export, ExportS, FromInboxT              Binding
+	Arm, Disarm                              Binding
 }
 
 // NewKeyMap declares the keys. The marks are for the arrows.
@@ -156,6 +157,8 @@ func agreeing(k *KeyMap) {
 		Long: "write a request that is signed on another machine", Closed: ownReason("sign elsewhere")}
 	k.ExportS = k.Export
 	k.ExportS.Keys, k.ExportS.Shown = []string{"s"}, "s"
+	k.Arm = Binding{Keys: []string{"enter"}, Shown: "enter", Word: "arm", Long: "let this happen to the next change, once"}
+	k.Disarm = Binding{Keys: []string{"x"}, Shown: "x", Word: "clear all", Long: "take back everything that is armed"}
 	k.LeaveNow = Binding{Keys: []string{"Q"}, Shown: "Q", Word: "leave", Long: "leave; the run is finished and recorded first"}
 	k.Stay = Binding{Keys: []string{"esc", "b"}, Shown: "esc", Word: "stay", Long: "stay in the console"}
 }

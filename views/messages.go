@@ -107,6 +107,12 @@ type (
 		Path string
 		Err  error
 	}
+	// FaultsRead: what can be armed at a simulated firewall is known; the
+	// notice says what was just done, if anything was.
+	FaultsRead struct {
+		Faults []PracticeFault
+		Notice Notice
+	}
 	// HealthRead: the store's and the appliance's health were read.
 	HealthRead struct {
 		Store  core.StoreHealth

@@ -58,7 +58,7 @@ func notNow(why string) string {
 }
 
 func places(f *Frame) []command {
-	return []command{
+	commands := []command{
 		{"list: needs you", "what waits for a person", "", ShowList{core.ListNeedsYou}},
 		{"list: active", "what is not finished", "", ShowList{core.ListActive}},
 		{"list: history", "every contract", "", ShowList{core.ListHistory}},
@@ -68,6 +68,10 @@ func places(f *Frame) []command {
 		{"probe the firewall again", f.KeyMap.Refresh.Long, "", Refresh{}},
 		{"quit", f.KeyMap.Quit.Long, "", Leave{}},
 	}
+	if f.Practice {
+		commands = append(commands, command{"faults", sayPractice, "", OpenPractice{}})
+	}
+	return commands
 }
 
 // Typing: letters narrow the commands.

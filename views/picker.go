@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // choice is one line of a picker.
@@ -22,10 +23,14 @@ type picker struct {
 	selected int   // index into shown
 	top      int
 	height   int
+	widest   int // label, in cells
 }
 
 func newPicker(t *Theme, choices []choice) picker {
 	p := picker{theme: t, choices: choices}
+	for _, c := range choices {
+		p.widest = max(p.widest, ansi.StringWidth(t.Clean(c.label)))
+	}
 	p.narrow()
 	return p
 }
@@ -92,7 +97,7 @@ func (p *picker) resize(height int) {
 func (p *picker) lines(width int) []string {
 	t := p.theme
 	var out []string
-	label := min(36, width*2/5)
+	label := min(36, width*2/5, p.widest)
 	for i := p.top; i < len(p.shown) && len(out) < p.height; i++ {
 		c := p.choices[p.shown[i]]
 		selected := i == p.selected

@@ -230,7 +230,8 @@ func (p *Prepare) takeTargets(msg TargetsRead) Intent {
 		choices[i] = choice{label: t.Label, note: t.Summary, refused: t.Refused}
 	}
 	filter := p.objects.filter
-	p.objects = picker{theme: p.Theme, choices: choices, filter: filter}
+	p.objects = newPicker(p.Theme, choices)
+	p.objects.filter = filter
 	p.objects.narrow()
 	p.objects.resize(p.height - 3)
 	return nil

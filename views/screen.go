@@ -42,6 +42,8 @@ type Frame struct {
 	Operators []string       // who is enrolled
 	Banner    string         // one line above the list, or ""
 	Exports   bool           // requests to sign elsewhere can be written
+	Practice  bool           // the firewall is simulated, and faults can be armed
+	Armed     []string       // the faults that wait for the next change
 }
 
 // base is the part that all screens have in common.

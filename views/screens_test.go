@@ -341,6 +341,20 @@ func otherScreens() []scene {
 				l := listWith(f, testRows())
 				return told(NewPalette(f, l.Keys(), l.Situation()))
 			}},
+		{name: "practice", reason: "what can go wrong at a simulated firewall, and what is armed",
+			frame: func(f *Frame) *Frame { f.Practice, f.Armed = true, []string{"commit-then-drop"}; return f },
+			build: func(f *Frame) Screen {
+				return told(NewPractice(f), FaultsRead{Faults: []PracticeFault{
+					{Name: "commit-then-drop", Explain: "done; the connection is closed without an answer", Armed: true},
+					{Name: "late-write", Explain: "no answer; the change is written 45 seconds later, over everything since"},
+					{Name: "edit-now", Explain: "somebody edits the description of web_servers, at once"}}}, tea.KeyMsg{Type: tea.KeyDown})
+			}},
+		{name: "practice_armed", reason: "what is armed is on every screen, and the palette leads to it where it exists",
+			frame: func(f *Frame) *Frame { f.Practice, f.Armed = true, []string{"late-write", "refuse"}; return f },
+			build: func(f *Frame) Screen {
+				p := NewPalette(f, nil, Situation{})
+				return told(p, typed("fau")...)
+			}},
 		{name: "leaving", reason: "leaving while something is in flight asks, with another key than the one that asked",
 			build: func(f *Frame) Screen { return told(NewLeaving(f, 1)) }},
 	}

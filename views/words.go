@@ -55,6 +55,7 @@ const (
 	sayQuarantined  = " quarantined: shown, never acted on"
 	sayBringBack    = "sign it elsewhere with `countersign sign`, and put the result into the inbox"
 	sayClipboard    = "copied %s to the terminal's clipboard"
+	sayPractice     = "let something go wrong at the simulated firewall"
 	sayTookOver     = "this console has taken over and may act now"
 	sayNoClipboard  = "ctrl+v is not used here; paste with your terminal"
 )

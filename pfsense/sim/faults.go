@@ -2,6 +2,7 @@ package sim
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,6 +68,13 @@ func (fs *faultSet) remove(a *armed) {
 			return
 		}
 	}
+}
+
+// has reports whether a fault waits for something to hit.
+func (fs *faultSet) has(a *armed) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return slices.Contains(fs.list, a)
 }
 
 // take returns the faults that hit now and uses them up.

@@ -29,6 +29,10 @@ func newRig(t *testing.T, opts sim.Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rigFor(t, srv)
+}
+
+func rigFor(t *testing.T, srv *sim.Server) *rig {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(srv.CertificatePEM())
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}

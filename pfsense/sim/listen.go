@@ -156,6 +156,12 @@ func (d *door) shut() {
 	}
 }
 
+func (d *door) isShut() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.tcp == nil
+}
+
 // reopen opens the port again under the same address.
 func (d *door) reopen() error {
 	d.mu.Lock()

@@ -3,8 +3,12 @@ package sim
 import "net/http"
 
 // Practice is the appliance as the demo uses it: a few believable aliases more
-// than the built-in configuration, and the troubles of its story by name.
-type Practice struct{ *Server }
+// than the built-in configuration, the troubles of its story, and a page of
+// troubles that a person can arm (drill.go).
+type Practice struct {
+	*Server
+	drill *drill
+}
 
 // NewPractice starts an appliance to practise on.
 func NewPractice(opts Options) (Practice, error) {
@@ -33,7 +37,7 @@ func NewPractice(opts Options) (Practice, error) {
 		c.Set("ntpd/enable", "enabled")
 	})
 	admin.Reload()
-	return Practice{srv}, nil
+	return Practice{srv, &drill{}}, nil
 }
 
 const (
