@@ -139,7 +139,7 @@ func storeOptions(c command.Config, k keys.StoreKeys, clock core.Clock) store.Op
 }
 
 func operatorConfig(r recipe, s *store.Store) keys.OperatorConfig {
-	return keys.OperatorConfig{Ring: r.ring, StoreID: r.config.Store.ID, Pins: s, Clock: r.clock,
+	return keys.OperatorConfig{Ring: r.ring, StoreID: r.config.Store.ID, Pins: s, Attempts: keys.StoredAttempts(s), Clock: r.clock,
 		Sleep: keys.Sleep, Random: rand.Reader, Cost: r.cost}
 }
 

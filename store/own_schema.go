@@ -42,6 +42,8 @@ var (
 		"contract_id", "state_version", "step", "recorded_at"}}
 	tableOperators = ownTable{name: "operators", keys: 1, log: true, columns: []string{"operator",
 		"commitment", "recorded_at"}}
+	tablePassphrases = ownTable{name: "passphrases", keys: 1, log: true, columns: []string{"sequence", "operator",
+		"result", "recorded_at"}}
 	tableSightings = ownTable{name: "sightings", keys: 2, log: true, columns: []string{"contract_id",
 		"reason", "recorded_at"}}
 )
@@ -49,7 +51,7 @@ var (
 // logTables are the tables that only grow.
 func logTables() []ownTable {
 	return []ownTable{tableNotes, tableConsumed, tableReceipts, tableConclusions, tableLoads,
-		tableAdvances, tableOperators, tableSightings}
+		tableAdvances, tableOperators, tablePassphrases, tableSightings}
 }
 
 // ownSchema makes our tables and our indexes. The last two are ordinary
@@ -86,12 +88,15 @@ func ownSchema() []string {
 			`state_version INTEGER NOT NULL, step TEXT NOT NULL, recorded_at TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_operators (operator TEXT PRIMARY KEY NOT NULL, commitment TEXT NOT NULL, ` +
 			`recorded_at TEXT NOT NULL, mac TEXT NOT NULL) WITHOUT ROWID`,
+		`CREATE TABLE cs_passphrases (sequence INTEGER PRIMARY KEY, operator TEXT NOT NULL, result TEXT NOT NULL, ` +
+			`recorded_at TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_sightings (contract_id TEXT NOT NULL, reason TEXT NOT NULL, recorded_at TEXT NOT NULL, ` +
 			`mac TEXT NOT NULL, PRIMARY KEY (contract_id, reason)) WITHOUT ROWID`,
 		`CREATE INDEX cs_members_active ON cs_members(position) WHERE state IN (` + activeStates + `)`,
 		`CREATE INDEX cs_members_waiting ON cs_members(state, position) WHERE state IN (` + waitingStates + `)`,
 		`CREATE INDEX cs_members_expiring ON cs_members(expires_at, position) WHERE state IN (` + expiringStates + `)`,
 		`CREATE INDEX cs_members_ambiguous ON cs_members(ambiguous_at, position) WHERE ambiguous_at IS NOT NULL`,
+		`CREATE INDEX cs_passphrases_operator ON cs_passphrases(operator, sequence)`,
 		`CREATE INDEX cs_loads_contract ON cs_loads(contract_id, sequence)`,
 		`CREATE INDEX cs_advances_mark ON cs_advances(mark, sequence)`,
 		`CREATE INDEX cs_contracts_key ON contracts(idempotency_key)`,
