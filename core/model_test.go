@@ -630,7 +630,7 @@ func (m *machine) crashables() []crashable {
 	var open []crashable
 	for _, p := range m.w.pacts {
 		switch {
-		case m.acquirable(p) == nil:
+		case m.acquirable(p) == nil && m.w.undisturbed(p):
 			open = append(open, crashable{p, core.Prepared})
 		case m.w.mayRollBack(p, true) == nil && m.w.acquire(p, core.Verified) == nil:
 			open = append(open, crashable{p, core.Verified})

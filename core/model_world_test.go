@@ -252,6 +252,12 @@ func (w *world) reserved(p *pact) bool {
 	return false
 }
 
+// undisturbed: the target is as it was prepared.
+func (w *world) undisturbed(p *pact) bool {
+	at, err := w.live.find(p.target)
+	return err == nil && at == p.at && w.live.objects[at] == p.before
+}
+
 // acquire predicts what a run refuses before anything is acquired: the two
 // runs differ only in where they may begin.
 func (w *world) acquire(p *pact, from core.State) error {
