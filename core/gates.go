@@ -61,19 +61,9 @@ func (e *Engine) Confirm(ctx context.Context, contractID, typedTarget, operator 
 	if err := e.mayChange(); err != nil {
 		return err
 	}
-	c, err := e.p.Store.Load(ctx, contractID)
+	c, err := e.confirmable(ctx, contractID, typedTarget)
 	if err != nil {
 		return err
-	}
-	opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer)
-	if err != nil {
-		return err
-	}
-	if typedTarget != opened.Capability.Label(opened.Identity) {
-		return ErrTypedTarget
-	}
-	if c.ExpiredAt(e.p.Clock.Now()) {
-		return ErrExpired
 	}
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
 	if err != nil {
@@ -94,6 +84,31 @@ func (e *Engine) Confirm(ctx context.Context, contractID, typedTarget, operator 
 	}
 	_, err = e.p.Store.Confirm(context.WithoutCancel(ctx), c.ID, c.StateVersion, evidence, authority)
 	return err
+}
+
+// confirmable loads a contract whose window is open and whose target's exact
+// name was typed.
+func (e *Engine) confirmable(ctx context.Context, contractID, typedTarget string) (Contract, error) {
+	opened, err := e.open(ctx, contractID)
+	if err != nil {
+		return Contract{}, err
+	}
+	if typedTarget != opened.Capability.Label(opened.Identity) {
+		return Contract{}, ErrTypedTarget
+	}
+	if opened.Contract.ExpiredAt(e.p.Clock.Now()) {
+		return Contract{}, ErrExpired
+	}
+	return opened.Contract, nil
+}
+
+// open loads a contract and decrypts and checks its artifacts.
+func (e *Engine) open(ctx context.Context, contractID string) (Opened, error) {
+	c, err := e.p.Store.Load(ctx, contractID)
+	if err != nil {
+		return Opened{}, err
+	}
+	return OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer)
 }
 
 // Decline ends a PREPARED contract before it expires: a proven refusal before

@@ -168,19 +168,9 @@ func (e *Engine) ConfirmWith(ctx context.Context, contractID, typedTarget string
 	if err := e.mayAccept(ctx, contractID, ev.ContractID); err != nil {
 		return err
 	}
-	c, err := e.p.Store.Load(ctx, contractID)
+	c, err := e.confirmable(ctx, contractID, typedTarget)
 	if err != nil {
 		return err
-	}
-	opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer)
-	if err != nil {
-		return err
-	}
-	if typedTarget != opened.Capability.Label(opened.Identity) {
-		return ErrTypedTarget
-	}
-	if c.ExpiredAt(e.p.Clock.Now()) {
-		return ErrExpired
 	}
 	if err := e.checkIssued(ev.IssuedAt, c.CreatedAt, "the contract was made"); err != nil {
 		return err

@@ -106,11 +106,7 @@ func (e *Engine) Execute(ctx context.Context, contractID string) error {
 	if err := e.maySend(ctx); err != nil {
 		return err
 	}
-	c, err := e.p.Store.Load(ctx, contractID)
-	if err != nil {
-		return err
-	}
-	opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer)
+	opened, err := e.open(ctx, contractID)
 	if err != nil {
 		return err
 	}
@@ -151,11 +147,7 @@ func (e *Engine) Rollback(ctx context.Context, contractID, operator string, pass
 // authority stays open until the store has verified the approval, inside the run.
 func (e *Engine) startBackward(ctx context.Context, contractID string, kind ApprovalKind, operator string, passphrase []byte,
 	begin func(context.Context, string, Approval, Verifier, func(Progress)) (Result, error)) error {
-	c, err := e.p.Store.Load(ctx, contractID)
-	if err != nil {
-		return err
-	}
-	opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer)
+	opened, err := e.open(ctx, contractID)
 	if err != nil {
 		return err
 	}
@@ -163,7 +155,7 @@ func (e *Engine) startBackward(ctx context.Context, contractID string, kind Appr
 	if err != nil {
 		return err
 	}
-	a, err := e.approve(c, kind, authority)
+	a, err := e.approve(opened.Contract, kind, authority)
 	if err != nil {
 		authority.Close()
 		return err
