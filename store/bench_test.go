@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -115,41 +114,35 @@ func bareRead(b *testing.B, r *rig) {
 	db := layer{}.connect(r.opts.Path, readerOptions(), 1)
 	defer db.Close()
 	m := newMACs(r.opts.StoreID, r.opts.IntegrityKey)
-	ctx := context.Background()
-	each := func(query string, row func(*sql.Rows) error) {
-		rows, err := db.QueryContext(ctx, query)
+	query := func(text string) *sql.Rows {
+		rows, err := db.Query(text)
 		if err != nil {
 			b.Fatal(err)
 		}
+		return rows
+	}
+	each := func(rows *sql.Rows, into []any, row func()) {
 		defer rows.Close()
 		for rows.Next() {
-			if err := row(rows); err != nil {
+			if err := rows.Scan(into...); err != nil {
 				b.Fatal(err)
 			}
+			row()
 		}
 	}
-	each("SELECT "+contractColumns+" FROM contracts", func(rows *sql.Rows) error {
-		var c contractRow
-		if err := rows.Scan(c.into()...); err != nil {
-			return err
-		}
+	var c contractRow
+	each(query("SELECT "+contractColumns+" FROM contracts"), c.into(), func() {
 		m.record(c.payload.([]byte)).finish()
-		return nil
 	})
-	each("SELECT "+eventColumns+" FROM audit_events", func(rows *sql.Rows) error {
-		var e eventRow
-		if err := scanEvent(rows, &e); err != nil {
-			return err
-		}
-		m, _ := m.event(e)
+	var e eventScan
+	each(query("SELECT "+eventColumns+" FROM audit_events"), e.into(), func() {
+		m, _ := m.event(e.row())
 		m.finish()
-		return nil
 	})
 	for _, t := range append(logTables(), tableMembers) {
-		each(t.selectSQL(""), func(rows *sql.Rows) error {
-			row, _, err := t.scanOwn(rows)
-			m.row(t.label(), row.values).finish()
-			return err
+		var s ownScan
+		each(query(t.selectSQL("")), s.targets(t), func() {
+			m.row(t.label(), s.columns[:len(s.columns)-1]).finish()
 		})
 	}
 }

@@ -101,22 +101,17 @@ func (f *findings) checkLog(ctx context.Context, q querier, m *macs, t ownTable)
 	if err != nil {
 		return classify(err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		r, typed, err := t.scanOwn(rows)
-		if err != nil {
-			return err
+	return t.each(rows, func(r scannedOwn) error {
+		if f.logs.add(m, t, r.ownRow, r.typed && r.exists()) {
+			return nil
 		}
-		if f.logs.add(m, t, r, typed) {
-			continue
-		}
-		id, isOfContract := t.contractOf(r)
+		id, isOfContract := t.contractOf(r.ownRow)
 		if !isOfContract {
 			return refuse(ReasonOwnRow)
 		}
 		f.flaws = append(f.flaws, foundFlaw{Flaw: Flaw{ContractID: id, Reason: ReasonOwnRow}})
-	}
-	return classify(rows.Err())
+		return nil
+	})
 }
 
 // contractOf returns the contract that a row only concerns; rows of the

@@ -237,8 +237,9 @@ func (r *rig) rewriteReceipt(set string) {
 	if !rows.Next() {
 		r.t.Fatal("no receipt")
 	}
-	row, _, err := tableReceipts.scanOwn(rows)
-	r.must(err)
+	var scanned ownScan
+	r.must(rows.Scan(scanned.targets(tableReceipts)...))
+	row := scanned.take()
 	r.must(rows.Close())
 	_, err = r.writer.Exec("UPDATE cs_receipts SET mac = ?", string(r.newMACs().row(tableReceipts.label(), row.values).finish()))
 	r.must(err)

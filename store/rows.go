@@ -45,48 +45,39 @@ func (r ownRow) text(i int) string { s, _ := r.values[i].(string); return s }
 
 func (r ownRow) number(i int) int64 { n, _ := r.values[i].(int64); return n }
 
-// into receives the columns of a row of t, whatever their types.
-func (s *scannedOwn) into(t ownTable) []any {
-	s.values = make([]any, len(t.columns)+1)
-	into := make([]any, len(s.values))
-	for i := range s.values {
-		into[i] = &s.values[i]
+// ownScan receives the columns of a row of ours, whatever their types.
+type ownScan struct{ columns []any }
+
+// targets are made once for a query.
+func (s *ownScan) targets(t ownTable) []any {
+	s.columns = make([]any, len(t.columns)+1)
+	into := make([]any, len(s.columns))
+	for i := range s.columns {
+		into[i] = &s.columns[i]
 	}
 	return into
 }
 
-// settle takes the MAC off the columns and judges their types; a row of
+// take judges the types of the columns and takes the MAC off them; a row of
 // which every column is NULL is not there.
-func (s *scannedOwn) settle() {
-	s.typed = true
-	found := false
-	for _, v := range s.values {
+func (s *ownScan) take() scannedOwn {
+	typed, found := true, false
+	for _, v := range s.columns {
 		switch v.(type) {
 		case string, int64:
 			found = true
 		case nil:
 		default:
-			found, s.typed = true, false
+			found, typed = true, false
 		}
 	}
 	if !found {
-		s.values = nil
-		return
+		return scannedOwn{typed: true}
 	}
-	last := len(s.values) - 1
-	mac, isText := s.values[last].(string)
-	s.values, s.mac, s.typed = s.values[:last], mac, s.typed && isText
-}
-
-// scanOwn reads the current row without judging it. ok is false where a
-// column has a type that no row of ours has.
-func (t ownTable) scanOwn(rows *sql.Rows) (r ownRow, ok bool, err error) {
-	var s scannedOwn
-	if err := rows.Scan(s.into(t)...); err != nil {
-		return ownRow{}, false, classify(err)
-	}
-	s.settle()
-	return s.ownRow, s.typed && s.exists(), nil
+	last := len(s.columns) - 1
+	mac, isText := s.columns[last].(string)
+	values := append(make([]any, 0, last), s.columns[:last]...)
+	return scannedOwn{ownRow: ownRow{values: values, mac: mac}, typed: typed && isText}
 }
 
 // verified reports whether a row is authentic.
@@ -106,19 +97,31 @@ func (t ownTable) query(ctx context.Context, q querier, m *macs, where string, a
 	if err != nil {
 		return nil, classify(err)
 	}
-	defer rows.Close()
 	var found []ownRow
+	err = t.each(rows, func(r scannedOwn) error {
+		if !r.typed || !r.exists() || !t.verified(m, r.ownRow) {
+			return t.errOwnRow()
+		}
+		found = append(found, r.ownRow)
+		return nil
+	})
+	return found, err
+}
+
+// each calls f with every row of a query and closes it.
+func (t ownTable) each(rows *sql.Rows, f func(scannedOwn) error) error {
+	defer rows.Close()
+	var s ownScan
+	into := s.targets(t)
 	for rows.Next() {
-		r, ok, err := t.scanOwn(rows)
-		if err != nil {
-			return nil, err
+		if err := rows.Scan(into...); err != nil {
+			return classify(err)
 		}
-		if !ok || !t.verified(m, r) {
-			return nil, t.errOwnRow()
+		if err := f(s.take()); err != nil {
+			return err
 		}
-		found = append(found, r)
 	}
-	return found, classify(rows.Err())
+	return classify(rows.Err())
 }
 
 // setDigest identifies a set of rows: the exclusive or of their MACs. It

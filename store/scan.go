@@ -188,5 +188,4 @@ func closeAll(conns []*sql.Conn) {
 	}
 }
 
-var nWorkers = 2
-func scanWorkers() int { _ = runtime.NumCPU; return nWorkers }
+func scanWorkers() int { return min(max(runtime.GOMAXPROCS(0), 1), 4) }

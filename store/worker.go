@@ -95,13 +95,14 @@ func (w *worker) scan(ctx context.Context, q querier, from, to int64) error {
 		return classify(err)
 	}
 	defer rows.Close()
-	events := &eventCursor{rows: rows, own: w.own}
+	reader, events := newContractReader(w.own), newEventCursor(rows, w.own)
 	if err := events.advance(); err != nil {
 		return err
 	}
+	var g group
 	for contracts.Next() {
-		g := group{}
-		if err := w.readContract(contracts, &g.scannedRow); err != nil {
+		g = group{events: g.events[:0], notes: g.notes[:0]}
+		if g.scannedRow, err = reader.read(contracts); err != nil {
 			return err
 		}
 		if err := w.collect(events, &g); err != nil {
@@ -117,51 +118,69 @@ func (w *worker) scan(ctx context.Context, q querier, from, to int64) error {
 	return classify(contracts.Err())
 }
 
-func (w *worker) readContract(rows *sql.Rows, r *scannedRow) error {
-	into := append([]any{&r.rowID}, r.into()...)
-	into = append(into, &r.reserved)
-	if w.own {
-		into = append(into, r.member.into(tableMembers)...)
+// contractReader reads contracts; its targets are made once.
+type contractReader struct {
+	rowID    int64
+	row      contractRow
+	reserved any
+	member   ownScan
+	into     []any
+}
+
+func newContractReader(own bool) *contractReader {
+	r := &contractReader{}
+	r.into = append([]any{&r.rowID}, r.row.into()...)
+	r.into = append(r.into, &r.reserved)
+	if own {
+		r.into = append(r.into, r.member.targets(tableMembers)...)
 	}
-	if err := rows.Scan(into...); err != nil {
-		return classify(err)
+	return r
+}
+
+func (r *contractReader) read(rows *sql.Rows) (scannedRow, error) {
+	if err := rows.Scan(r.into...); err != nil {
+		return scannedRow{}, classify(err)
 	}
-	w.contracts++
-	if r.reserved != nil {
-		w.reservations++
-	}
-	r.member.settle()
-	return nil
+	return scannedRow{contractRow: r.row, rowID: r.rowID, reserved: r.reserved, member: r.member.take()}, nil
 }
 
 // eventCursor reads events in step with their contracts.
 type eventCursor struct {
-	rows *sql.Rows
-	own  bool
-	next scannedEvent
-	more bool
+	rows    *sql.Rows
+	owner   int64
+	columns eventScan
+	note    ownScan
+	into    []any
+	next    scannedEvent
+	more    bool
+}
+
+func newEventCursor(rows *sql.Rows, own bool) *eventCursor {
+	c := &eventCursor{rows: rows}
+	c.into = append([]any{&c.owner}, c.columns.into()...)
+	if own {
+		c.into = append(c.into, c.note.targets(tableNotes)...)
+	}
+	return c
 }
 
 func (c *eventCursor) advance() error {
-	c.next = scannedEvent{}
 	if c.more = c.rows.Next(); !c.more {
 		return classify(c.rows.Err())
 	}
-	var e eventScan
-	into := append([]any{&c.next.owner}, e.into()...)
-	if c.own {
-		into = append(into, c.next.note.into(tableNotes)...)
-	}
-	if err := c.rows.Scan(into...); err != nil {
+	if err := c.rows.Scan(c.into...); err != nil {
 		return classify(err)
 	}
-	c.next.eventRow = e.row()
-	c.next.note.settle()
+	c.next = scannedEvent{eventRow: c.columns.row(), owner: c.owner, note: c.note.take()}
 	return nil
 }
 
 // collect takes the events of one contract.
 func (w *worker) collect(c *eventCursor, g *group) error {
+	w.contracts++
+	if g.reserved != nil {
+		w.reservations++
+	}
 	for c.more && c.next.owner == g.rowID {
 		g.events = append(g.events, c.next.eventRow)
 		w.events++
