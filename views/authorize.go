@@ -62,7 +62,7 @@ func (a *Authorize) closed() string {
 	case !a.seenAll:
 		return reasonSeeAll
 	}
-	return ""
+	return a.settling()
 }
 
 // Update follows keys and answers.

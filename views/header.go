@@ -8,12 +8,15 @@ import (
 	"countersign/core"
 )
 
-// HeaderLine is the first line of every screen: which firewall, who, and
-// whether they may act.
+// HeaderLine is the first line of every screen: which firewall, who, whether
+// they may act, and how long nothing new may be sent.
 func HeaderLine(f *Frame, width int) string {
 	t, h := f.Theme, f.Header
 	mode := string(h.Mode)
 	right := t.Clean(f.Operator) + "  " + t.modeStyle(h).Render(mode) + " "
+	if left := f.settlesIn(); left > 0 {
+		right = t.Warn.Render("settling "+countdown(left)) + "  " + right
+	}
 	if len(f.Armed) > 0 {
 		right = t.Warn.Render(t.Clean(armedWords(f.Armed))) + "  " + right
 	}
@@ -69,9 +72,6 @@ func HealthLine(f *Frame, width int) string {
 	}
 	add(h.Counts.NeedsYou, needYou(h.Counts.NeedsYou), t.Warn)
 	add(h.Counts.Quarantined, "quarantined", t.Bad)
-	if left := h.SettleUntil.Sub(f.Now); left > 0 {
-		parts = append(parts, t.Warn.Render("settling "+countdown(left)))
-	}
 	return t.fit(" "+strings.Join(parts, t.Dim.Render(" "+t.Marks.Dot+" ")), width)
 }
 

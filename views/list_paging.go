@@ -68,7 +68,9 @@ func (l *List) keepSelection() {
 		return
 	}
 	if i := l.window.find(l.id); i >= 0 {
-		l.top = max(0, l.top+i-l.selected)
+		if l.top > 0 { // at the top, what is new stays on screen
+			l.top = max(0, l.top+i-l.selected)
+		}
 		l.selected = i
 	}
 }
@@ -81,12 +83,16 @@ func (l *List) choose(i int) {
 	l.follow()
 }
 
-// follow scrolls so that the selected row is on screen.
+// follow scrolls so that the selected row is on screen, and nothing is hidden
+// above where there is room for it.
 func (l *List) follow() {
-	room := l.room()
+	room, last := l.room(), l.length()-1
 	l.top = max(0, min(l.top, l.selected), l.selected-room+1)
 	for l.top < l.selected && l.linesBetween(l.top, l.selected) > room {
 		l.top++
+	}
+	for l.top > 0 && last-l.top < room && l.linesBetween(l.top-1, last) <= room {
+		l.top--
 	}
 }
 

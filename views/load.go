@@ -59,7 +59,7 @@ func (l *Load) closed() string {
 	case !l.seenAll:
 		return reasonSeeAll
 	}
-	return ""
+	return l.settling()
 }
 
 // Update follows keys and answers.

@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -116,6 +117,8 @@ func (r *Reconcile) offerWords(i int) string {
 		return outcomeMeaning(o.Outcome)
 	case !o.At.IsZero():
 		return "offered in " + countdown(o.At.Sub(r.Now)) + ": " + why
+	case why == reasonSeeAll:
+		return offerSeeAll
 	}
 	return "not offered: " + why
 }
@@ -283,7 +286,7 @@ func (r *Reconcile) table(p *page) {
 	widths := []int{name, value, value, value}
 	plain := []lipgloss.Style{t.Dim, t.Dim, t.Dim, t.Dim}
 	p.columns("   ", widths, plain, []string{"FIELD", "SNAPSHOT", "INTENDED", "NOW"})
-	for _, f := range r.seen.Fields {
+	for _, f := range telling(r.seen.Fields) {
 		lead, now := "   ", t.Text
 		if f.Differs {
 			lead, now = " "+t.Warn.Render(t.Marks.Differs)+" ", t.Warn
@@ -296,6 +299,19 @@ func (r *Reconcile) table(p *page) {
 	if len(r.seen.Changed) > 0 {
 		p.text(t.Warn, 3+name, "changed: "+strings.Join(r.seen.Changed, ", "))
 	}
+}
+
+// telling puts the fields first that are not the same in all three columns.
+func telling(fields []core.ComparedField) []core.ComparedField {
+	same := func(f core.ComparedField) int {
+		if f.Snapshot == f.Intended && f.Intended == f.Now {
+			return 1
+		}
+		return 0
+	}
+	fields = slices.Clone(fields)
+	slices.SortStableFunc(fields, func(a, b core.ComparedField) int { return same(a) - same(b) })
+	return fields
 }
 
 // questions are the conclusions, or the passphrase for one.

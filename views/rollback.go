@@ -67,7 +67,7 @@ func (r *Rollback) closed() string {
 	case !r.seenAll:
 		return reasonSeeAll
 	}
-	return ""
+	return r.settling()
 }
 
 // Update follows keys and answers.

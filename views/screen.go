@@ -74,6 +74,18 @@ func (b *base) page() *page { return &page{theme: b.Theme, width: b.width} }
 // clock shows a time of day, with seconds.
 func (b *base) clock(t time.Time) string { return t.In(b.zone()).Format("15:04:05") }
 
+// settlesIn is how long no new request may be sent to this firewall (design
+// section 4, rule 4).
+func (f *Frame) settlesIn() time.Duration { return max(0, f.Header.SettleUntil.Sub(f.Now)) }
+
+// settling says why nothing new may be sent now, or "".
+func (f *Frame) settling() string {
+	if left := f.settlesIn(); left > 0 {
+		return reasonSettling + countdown(left)
+	}
+	return ""
+}
+
 func (b *base) zone() *time.Location { return b.Frame.zone() }
 
 func (f *Frame) zone() *time.Location {

@@ -217,6 +217,9 @@ func gateScreens() []scene {
 				return told(NewAuthorize(f, d), InboxRead{Files: []core.InboxFile{{Kind: core.ProofAuthorization,
 					Authorization: core.Authorization{AuthorityID: "owner", ExecutionIntentDigest: d.ExecutionIntentDigest, PlanDigest: d.PlanDigest}}}})
 			}},
+		{name: "authorize_settling", reason: "while an ambiguous send may still write, nothing new is authorized, and the time left is on every screen",
+			frame: func(f *Frame) *Frame { f.Header.SettleUntil = testNow.Add(161 * time.Second); return f },
+			build: func(f *Frame) Screen { return told(NewAuthorize(f, testDraft())) }},
 		{name: "confirm", reason: "gate two: all that is agreed to, and the name to type",
 			build: func(f *Frame) Screen { return confirmOf(f, testReview(), typed("web_serv")...) }},
 		{name: "confirm_passphrase", reason: "the second question; neither the passphrase nor its length is shown",

@@ -192,3 +192,34 @@ func TestFilterWalksAsFarAsNeeded(t *testing.T) {
 		t.Error("esc does not show all rows again")
 	}
 }
+
+// A row that comes in at the top is on screen at once, and nothing is hidden
+// above while there is room; further down the rows on screen stay.
+func TestNewRowsAreOnScreen(t *testing.T) {
+	page := func(from, n int) PageRead {
+		p := PageRead{List: core.ListNeedsYou}
+		for i := from; i < from+n; i++ {
+			r := testRow(core.Prepared, fmt.Sprintf("t%d", i))
+			r.ContractID = fmt.Sprintf("aliasdescr-%d", i)
+			p.Page.Rows = append(p.Page.Rows, r)
+		}
+		return p
+	}
+	for _, c := range []struct {
+		rows, selected, top int
+		wantSelected        int
+		wantTop             int
+	}{{2, 0, 0, 1, 0}, {40, 0, 0, 1, 0}, {40, 20, 15, 21, 16}} {
+		l := NewList(testFrame(ThemeOptions{Plain: true}))
+		_, _ = l.Init()
+		l.SetSize(80, 12)
+		l.Update(page(1, c.rows))
+		l.choose(c.selected)
+		l.top = c.top
+		l.again()
+		l.Update(page(0, c.rows+1))
+		if l.selected != c.wantSelected || l.top != c.wantTop {
+			t.Errorf("%d rows, %d selected: now %d selected and %d on top, want %d and %d", c.rows, c.selected, l.selected, l.top, c.wantSelected, c.wantTop)
+		}
+	}
+}

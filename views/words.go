@@ -23,6 +23,7 @@ const (
 	reasonSeeAll      = "scroll to the end first, so that nothing you agree to is unseen"
 	reasonDrift       = "the target is not as it was prepared"
 	reasonNoChoice    = "choose a conclusion first"
+	reasonSettling    = "an ambiguous send may still be writing; settled in "
 	reasonWindow      = "the window is closed"
 	reasonRefused     = "this target cannot be changed"
 	reasonNothing     = "nothing is selected"
@@ -32,6 +33,7 @@ const (
 	reasonQuarantined = "the record is quarantined: nothing acts on it"
 	reasonTypeName    = "type the target's exact name first"
 	reasonTypePass    = "type your passphrase first"
+	offerSeeAll       = "read on to the end first (pgdn)"
 	waitOpening       = "the store is being verified"
 	reasonNotOpen     = "the console could not be opened"
 )
