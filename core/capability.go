@@ -24,6 +24,9 @@ type Capability interface {
 	Identity(r Request) Object
 	// Label is the name of a target that an operator reads and types.
 	Label(identity Object) string
+	// Summary says beside the label what a snapshot's target is: "host, 3
+	// addresses". It is the Summary of the observation that was snapshotted.
+	Summary(snapshot Object) string
 	// Observe finds the one object with this identity. Errors wrap
 	// ErrTargetMissing, ErrTargetDuplicate or ErrTargetUnsupported.
 	Observe(r Reading, identity Object) (Observation, error)

@@ -91,6 +91,11 @@ func (r *rig) wholeWay(spec core.Spec, fields core.Object) {
 	if _, err := r.engine.Authorize(ctx(), second, rigOperator, pass()); !errors.Is(err, core.ErrBlocked) {
 		r.t.Fatalf("a second identical attempt: %v", err)
 	}
+	detail, err := r.engine.Detail(ctx(), id)
+	r.must(err)
+	if detail.Summary == "" || detail.Summary != d.Observation.Summary {
+		r.t.Fatalf("the contract's target is summarised as %q, the draft's as %q", detail.Summary, d.Observation.Summary)
+	}
 	review, err := r.engine.Review(ctx(), id)
 	r.must(err)
 	if review.Drift != "" || len(review.Changes) == 0 || review.Target == "" {

@@ -155,6 +155,7 @@ func (e *Engine) Detail(ctx context.Context, contractID string) (Detail, error) 
 	if opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer); err != nil {
 		d.Unreadable = err.Error()
 	} else {
+		d.Summary = opened.Capability.Summary(opened.Snapshot)
 		d.Changes = opened.Capability.Changes(opened.Request, opened.Snapshot)
 		d.WayBack = opened.Capability.Spec().WayBack
 	}

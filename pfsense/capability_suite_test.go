@@ -220,6 +220,7 @@ func capabilityChecks() []capabilityCheck {
 		{"the picker offers it", checkPicker, false},
 		{"requests survive", checkRequestSurvives, false},
 		{"preparing only reads", checkPreparingReads, false},
+		{"picker, reading and snapshot are summarised alike", checkSummary, false},
 		{"the projection is stable", checkStable, false},
 		{"drift is seen", checkDrift, false},
 		{"neighbours are reported", checkNeighbours, false},
@@ -392,6 +393,24 @@ func checkPreparingReads(b *bench) {
 	_ = b.c.Changes(req, o.Projection)
 	if b.server.StoredXML("") != before || b.server.Wire().Since(wire).Mutations != 0 {
 		b.t.Errorf("preparing changed the appliance")
+	}
+}
+
+// checkSummary: the picker, a fresh observation and its snapshot describe the
+// target in the same words.
+func checkSummary(b *bench) {
+	_, _, o := b.prepare()
+	if got := b.c.Summary(o.Projection); got == "" || got != o.Summary {
+		b.t.Errorf("the snapshot is summarised as %q, the observation as %q", got, o.Summary)
+	}
+	targets, err := b.c.Targets(b.read())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, t := range targets {
+		if t.Label == o.Label && t.Summary != o.Summary {
+			b.t.Errorf("the picker says %q, the observation %q", t.Summary, o.Summary)
+		}
 	}
 }
 

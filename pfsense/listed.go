@@ -17,7 +17,7 @@ type listed struct {
 	key func(row core.Object) core.Object
 	// label is what an operator types for an identity.
 	label func(identity core.Object) string
-	// summary is what the picker adds to it.
+	// summary is what the picker adds to it, of a row or of its projection.
 	summary func(row core.Object) string
 	// project is the fingerprint of a row, or why it has none.
 	project func(r core.Reading, row core.Object) (core.Object, error)
@@ -46,6 +46,9 @@ type listed struct {
 
 // Label is what an operator types to name a target.
 func (c listed) Label(identity core.Object) string { return c.label(identity) }
+
+// Summary is what is added to the label.
+func (c listed) Summary(snapshot core.Object) string { return c.summary(snapshot) }
 
 // Form asks for the new values.
 func (c listed) Form(o core.Observation) []core.Field { return c.form(o.Projection) }
@@ -132,7 +135,7 @@ func (c listed) observeRow(r core.Reading, row core.Object) (core.Observation, e
 		return core.Observation{}, err
 	}
 	o := core.Observation{Identity: c.key(row), Projection: projection, Locator: locator,
-		Label: c.label(c.key(row)), Summary: c.summary(row)}
+		Label: c.label(c.key(row)), Summary: c.summary(projection)}
 	if c.guard != nil {
 		o.Guard = c.guard(r, row)
 	}

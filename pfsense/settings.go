@@ -91,6 +91,9 @@ func orNull(is func(any) bool) func(any) bool {
 // Label is what an operator types to name the settings.
 func (c settings) Label(core.Object) string { return c.title }
 
+// Summary is what is added to the label.
+func (c settings) Summary(core.Object) string { return c.summary }
+
 // Form asks for every field that the change sets.
 func (c settings) Form(o core.Observation) []core.Field {
 	out := make([]core.Field, len(c.inputs))
