@@ -14,7 +14,10 @@ import (
 // firewall block this machine's address, so a key that was refused once is not
 // tried again. A changed key is a new APIKey, which starts fresh.
 type APIKey struct {
-	secret string
+	// secret is behind a function: fmt looks into unexported fields of a
+	// struct that holds a key, without asking the key's methods, and shows a
+	// function only as an address.
+	secret func() string
 	state  atomic.Int32
 	trial  chan struct{} // held by the one exchange that tries an untried key
 }
@@ -38,7 +41,7 @@ func NewAPIKey(s string) (*APIKey, error) {
 			return nil, fmt.Errorf("%w: the API key may have visible ASCII characters only; was a line end copied with it?", core.ErrInvalid)
 		}
 	}
-	return &APIKey{secret: s, trial: make(chan struct{}, 1)}, nil
+	return &APIKey{secret: func() string { return s }, trial: make(chan struct{}, 1)}, nil
 }
 
 // Refused reports whether the firewall has refused this key.

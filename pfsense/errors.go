@@ -152,7 +152,8 @@ func readError(err error, path string) *Error {
 	case isLost(err):
 		return failed(NoConnection, err, "the connection was lost while %s was read; nothing was changed, try again", path)
 	}
-	return failed(Malformed, err, "the answer for %s breaks the rules of HTTP; is something between this machine and the firewall?", path)
+	// The cause is dropped: it quotes what it could not read.
+	return failed(Malformed, nil, "the answer for %s breaks the rules of HTTP; is something between this machine and the firewall?", path)
 }
 
 func isTimeout(err error) bool {

@@ -119,7 +119,7 @@ func (r *Reader) fetch(ctx context.Context, path string) (answer, canon.Digest, 
 }
 
 func (k *APIKey) authenticate(h http.Header) {
-	h.Set("X-Api-Key", k.secret)
+	h.Set("X-Api-Key", k.secret())
 	h.Set("Accept", mediaJSON)
 	h.Set("User-Agent", userAgent)
 }
