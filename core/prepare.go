@@ -8,7 +8,7 @@ import (
 func (e *Engine) capability(symbol string) (Capability, error) {
 	c, ok := e.p.Capabilities.ByEndpoint(symbol)
 	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrPolicy, symbol)
+		return nil, fmt.Errorf("%w: no such endpoint", ErrPolicy)
 	}
 	return c, nil
 }
