@@ -26,6 +26,9 @@ type Canary struct {
 type Set struct {
 	canaries []Canary
 	needles  map[[prefix]byte][]needle
+	// begins tells by the first two bytes where no needle can be, so that
+	// whole files can be searched on every commit.
+	begins [1 << 16]bool
 }
 
 // prefix is how many bytes of a needle are looked up at each position.
@@ -59,6 +62,7 @@ func New(canaries ...Canary) (*Set, error) {
 			for _, b := range e.Encode(c.Text) {
 				key := [prefix]byte(b)
 				s.needles[key] = append(s.needles[key], needle{b, Hit{c.Name, e.Name}})
+				s.begins[pair(b)] = true
 			}
 		}
 	}
@@ -94,6 +98,9 @@ func (s *Set) Find(data []byte) []Hit {
 	var hits []Hit
 	found := map[Hit]bool{}
 	for i := 0; i+prefix <= len(data); i++ {
+		if !s.begins[pair(data[i:])] {
+			continue
+		}
 		for _, n := range s.needles[[prefix]byte(data[i:])] {
 			if !found[n.hit] && bytes.HasPrefix(data[i:], n.bytes) {
 				found[n.hit] = true
@@ -103,6 +110,8 @@ func (s *Set) Find(data []byte) []Hit {
 	}
 	return hits
 }
+
+func pair(b []byte) int { return int(b[0])<<8 | int(b[1]) }
 
 // Encoding is one way in which bytes can be written. Encode gives everything
 // that the text can look like in the middle of something longer.
