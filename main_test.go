@@ -12,9 +12,13 @@ import (
 	"countersign/tui/command"
 )
 
-// TestMain lets the story's restart scene run this binary as its child.
+// asProgram makes this binary the program instead of its tests.
+const asProgram = "COUNTERSIGN_TEST_AS_PROGRAM"
+
+// TestMain lets the story's restart scene, and tests with a terminal, run this
+// binary as the program.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "demo-child" {
+	if os.Getenv(asProgram) != "" || (len(os.Args) > 1 && os.Args[1] == "demo-child") {
 		main()
 		return
 	}

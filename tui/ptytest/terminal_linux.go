@@ -6,12 +6,17 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/sys/unix"
 )
+
+var emptyLines = regexp.MustCompile(`\n\s*\n`)
 
 // Terminal is a pseudo-terminal. The program under test reads and writes
 // Program; the test presses keys and looks at what was written.
@@ -98,22 +103,23 @@ func (t *Terminal) Press(keys string) {
 	}
 }
 
-// Await waits until a text has been written since a key was last pressed.
+// Await waits until a text has been written since a key was last pressed,
+// whatever its colours.
 func (t *Terminal) Await(text string) {
 	t.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
-	for !bytes.Contains(t.recent(), []byte(text)) {
+	for !strings.Contains(t.recent(), text) {
 		if time.Now().After(deadline) {
-			t.t.Fatalf("the terminal never shows %q:\n%q", text, t.recent())
+			t.t.Fatalf("the terminal never shows %q:\n%s", text, emptyLines.ReplaceAllString(t.recent(), "\n"))
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
 }
 
-func (t *Terminal) recent() []byte {
+func (t *Terminal) recent() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.written[t.pressed:]
+	return ansi.Strip(string(t.written[t.pressed:]))
 }
 
 // Written is everything that was written so far.
