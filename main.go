@@ -150,7 +150,11 @@ func connect(ctx context.Context, c command.Config, ring keys.Keyring, clock cor
 		return nil, command.KeyringError(err)
 	}
 	defer secret.Clear()
-	key, err := pfsense.NewAPIKey(string(secret.Bytes()))
+	return connectWith(c, secret.Bytes(), clock)
+}
+
+func connectWith(c command.Config, secret []byte, clock core.Clock) (*pfsense.Appliance, error) {
+	key, err := pfsense.NewAPIKey(string(secret))
 	if err != nil {
 		return nil, err
 	}
@@ -238,22 +242,28 @@ func requestPath(c command.Config) func(core.ProofKind, string) string {
 
 func requestsFolder(c command.Config) string { return filepath.Join(filepath.Dir(c.Inbox), "requests") }
 
-// Init creates keys, store, anchor and the first operator, in this order, and
-// writes the configuration last: without it nothing of this is used.
-func (wiring) Init(ctx context.Context, o command.InitOptions) error {
+// Init tries the firewall, creates keys, store, anchor and the first operator,
+// and writes the configuration last: without it nothing of this is used.
+func (wiring) Init(ctx context.Context, o command.InitOptions) (err error) {
 	c := &o.Config
-	if _, err := os.Stat(o.ConfigPath); err == nil {
-		return fmt.Errorf("%w: %s exists already; nothing was changed", command.ErrConfig, o.ConfigPath)
-	}
-	base, err := pfsense.NormalizeBaseURL(c.Appliance.URL)
-	if err != nil {
+	if c.Appliance.URL, err = pfsense.NormalizeBaseURL(c.Appliance.URL); err != nil {
 		return fmt.Errorf("%w: %w", command.ErrConfig, err)
 	}
-	c.Appliance.URL = base
 	if c.Appliance.CAFile == "" {
-		if c.Appliance.Pin, err = approvedPin(ctx, base, o.Approve); err != nil {
+		if c.Appliance.Pin, err = approvedPin(ctx, c.Appliance.URL, o.Approve); err != nil {
 			return err
 		}
+	}
+	apiKey, err := o.APIKey()
+	if err == nil {
+		err = try(ctx, *c, apiKey)
+	}
+	if err != nil {
+		return err
+	}
+	passphrase, err := o.Passphrase(keys.CheckPassphrase)
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Store.Path), 0o700); err != nil {
 		return command.StoreError(err)
@@ -263,13 +273,13 @@ func (wiring) Init(ctx context.Context, o command.InitOptions) error {
 		return command.KeyringError(err)
 	}
 	defer closer.Close()
-	if err := provision(ctx, recipe{config: *c, ring: ring, clock: core.SystemClock{}}, o.APIKey, o.Passphrase); err != nil {
+	if err := provision(ctx, recipe{config: *c, ring: ring, clock: core.SystemClock{}}, apiKey, passphrase); err != nil {
 		return err
 	}
 	if err := c.Write(o.ConfigPath); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Out, "store      %s\nkeyring    %s\noperator   %s\nfirewall   %s\nconfig     %s\n",
+	fmt.Fprintf(o.Out, "store      %s\nkeyring    %s\noperator   %s\nfirewall   %s\nconfig     %s\nNow run `countersign doctor`, then `countersign`.\n",
 		c.Store.Path, c.Keyring, c.Operator, c.Appliance.URL, o.ConfigPath)
 	return nil
 }
@@ -287,25 +297,54 @@ func approvedPin(ctx context.Context, base string, approve func(string) (bool, e
 	return fingerprint, err
 }
 
+// try reads the firewall's version, so that a key it refuses is not kept.
+func try(ctx context.Context, c command.Config, apiKey []byte) error {
+	firewall, err := connectWith(c, apiKey, core.SystemClock{})
+	if err != nil {
+		return err
+	}
+	_, err = firewall.Status(ctx)
+	return errors.Join(err, firewall.Close())
+}
+
 // provision makes everything a store needs: keys, anchor, store, operator.
-func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) error {
+// Where it cannot finish, it takes back what it made, so that it can be tried
+// again.
+func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) (err error) {
+	var undo []func() error
+	defer func() {
+		for i := len(undo) - 1; err != nil && i >= 0; i-- {
+			err = errors.Join(err, undo[i]())
+		}
+	}()
+	made := func(items ...string) {
+		for _, item := range items {
+			undo = append(undo, func() error { return r.ring.Delete(context.WithoutCancel(ctx), item) })
+		}
+	}
 	storeKeys, err := keys.InitStoreKeys(ctx, r.ring, keys.StoreKeyConfig{Random: rand.Reader})
 	if err != nil {
 		return command.KeyringError(err)
 	}
 	defer storeKeys.Clear()
-	if err := keys.SetAPIKey(ctx, r.ring, r.config.Appliance.Host(), apiKey); err != nil {
+	made(keys.ItemIntegrityKey, keys.ItemArtifactKey)
+	host := r.config.Appliance.Host()
+	if err := keys.SetAPIKey(ctx, r.ring, host, apiKey); err != nil {
 		return command.KeyringError(err)
 	}
+	made(keys.ItemAPIKey(host))
 	if err := keys.NewRingAnchor(r.ring).Provision(ctx, 0); err != nil {
 		return command.KeyringError(err)
 	}
+	made(keys.ItemAnchor)
 	s, err := store.Create(ctx, storeOptions(r.config, storeKeys, r.clock))
 	if err != nil {
 		return command.StoreError(err)
 	}
+	undo = append(undo, func() error { return os.Remove(r.config.Store.Path) })
 	commitment, err := keys.NewOperators(operatorConfig(r, s)).Enrol(ctx, r.config.Operator, passphrase)
 	if err == nil {
+		made(keys.ItemOperator(r.config.Operator))
 		err = s.PinOperator(ctx, r.config.Operator, commitment)
 	}
 	return errors.Join(err, s.Close())
@@ -313,37 +352,31 @@ func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) error {
 
 // Doctor checks every part by itself and changes nothing.
 func (wiring) Doctor(ctx context.Context, c command.Config, out io.Writer) error {
-	check := func(what string, err error) error {
-		if err != nil {
-			fmt.Fprintf(out, "x %-10s %v\n", what, err)
-			return err
-		}
-		fmt.Fprintf(out, "+ %-10s ok\n", what)
-		return nil
-	}
+	checks := command.Checks{Out: out}
 	ring, closer, err := openRing(ctx, c)
-	if check("keyring", err) != nil {
-		return err
+	if !checks.Check("keyring", err) {
+		return checks.Err()
 	}
 	defer closer.Close()
 	k, err := keys.LoadStoreKeys(ctx, ring)
-	failed := check("keys", err)
-	if err == nil {
+	if checks.Check("keys", command.KeyringError(err)) {
 		_, err = store.Verify(ctx, storeOptions(c, k, core.SystemClock{}), nil)
-		failed = errors.Join(failed, check("store", err))
+		checks.Check("store", command.StoreError(err))
 	}
 	_, err = keys.NewRingAnchor(ring).Read(ctx)
-	failed = errors.Join(failed, check("anchor", err))
+	checks.Check("anchor", command.KeyringError(err))
 	firewall, err := connect(ctx, c, ring, core.SystemClock{})
-	if err == nil {
-		defer firewall.Close()
-		var status core.ApplianceStatus
-		status, err = firewall.Status(ctx)
-		for _, w := range status.Warnings {
-			fmt.Fprintf(out, "  %-10s %s\n", "", w)
-		}
+	if err != nil {
+		checks.Check("firewall", err)
+		return checks.Err()
 	}
-	return errors.Join(failed, check("firewall", err))
+	defer firewall.Close()
+	status, err := firewall.Status(ctx)
+	checks.Check("firewall", err)
+	for _, w := range status.Warnings {
+		checks.Note(w)
+	}
+	return checks.Err()
 }
 
 // Demo runs the story headless, or the console on seeded parts.
@@ -585,7 +618,7 @@ func (wiring) Verify(ctx context.Context, o command.VerifyOptions) error {
 				return jsonErr
 			}
 		} else if err == nil {
-			fmt.Fprintf(o.Out, "%s: %d contracts, %d events, every record and every chain holds\n", c.Store.Path, report.Contracts, report.Events)
+			fmt.Fprintf(o.Out, "%s: every record and every chain holds (contracts: %d, events: %d)\n", c.Store.Path, report.Contracts, report.Events)
 		}
 		if err != nil {
 			return command.StoreError(fmt.Errorf("%s does not verify: %w", c.Store.Path, err))
@@ -603,7 +636,7 @@ func (wiring) Export(ctx context.Context, c command.Config, out io.Writer) error
 func (wiring) Backup(ctx context.Context, c command.Config, destination string, out io.Writer) error {
 	return withStore(ctx, c, func(s *store.Store) error {
 		if err := s.Backup(ctx, destination); err != nil {
-			return err
+			return command.StoreError(err)
 		}
 		fmt.Fprintf(out, "%s: a verified copy\n", destination)
 		return nil

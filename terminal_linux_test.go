@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,19 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"countersign/core/canarytest"
-	"countersign/pfsense/sim"
-	"countersign/tui/command"
 	"countersign/tui/ptytest"
-)
-
-// What is planted, each in one place.
-const (
-	plantedKey    = "Kd8apikeycanary4Xq"
-	plantedPass   = "Vn3passphrasecanary7Zt"
-	plantedWrong  = "Gh6wrongpasscanary2Ym"
-	plantedBefore = "Tb5beforecanary9Wc"
-	plantedAfter  = "Ls4aftercanary1Rj"
-	plantedTarget = "Px2target5Ne"
 )
 
 const (
@@ -33,42 +20,6 @@ const (
 	up    = "\x1b[A"
 	clear = "\x15" // ctrl+u
 )
-
-// installation is a configured console of its own, over a simulated firewall.
-type installation struct {
-	t      *testing.T
-	sim    sim.Practice
-	config string
-}
-
-func install(t *testing.T) installation {
-	t.Helper()
-	p, err := sim.NewPractice(sim.Options{Users: []sim.User{{Name: "admin", Password: "unused", APIKey: plantedKey}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	p.Admin().InsertAlias(0, plantedTarget)
-	p.Admin().SetAliasAddresses(plantedTarget, []string{"192.0.2.77"}, []string{"planted"})
-	p.EditAlias(plantedTarget, plantedBefore)
-	p.Admin().Reload()
-	dir := t.TempDir()
-	secret := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	in := installation{t: t, sim: p, config: filepath.Join(dir, "config.toml")}
-	code, out, errs := run(t, "init", "--config", in.config, "--url", p.URL(), "--operator", "jo", "--pin", p.Fingerprint(),
-		"--keyring", "file:"+filepath.Join(dir, "keyring"), "--store", filepath.Join(dir, "store", "contracts.sqlite3"),
-		"--api-key-file", secret("key", plantedKey), "--passphrase-file", secret("passphrase", plantedPass))
-	if code != command.ExitOK {
-		t.Fatalf("init: exit %d: %s%s", code, out, errs)
-	}
-	return in
-}
 
 // console starts the real program on a terminal of its own.
 func (in installation) console() (*ptytest.Terminal, *exec.Cmd) {

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -149,6 +150,14 @@ func (e envelope) associated(context []string) []byte {
 	header := fmt.Sprintf("v%d %s m=%d t=%d p=%d %s", e.Version, e.KDF, e.MemoryKiB, e.Time, e.Threads, e.AEAD)
 	parts := append([]string{wrapDomain, header, string(e.Salt)}, context...)
 	return canon.FrameStrings(parts...)
+}
+
+// CheckPassphrase says whether a new passphrase would be taken (ErrPassphrase),
+// before anything is made with it. It is not zeroed.
+func CheckPassphrase(passphrase []byte) error {
+	text, err := normalise(bytes.Clone(passphrase))
+	clear(text)
+	return err
 }
 
 // normalise returns the NFC form of passphrase in memory of its own and

@@ -28,11 +28,10 @@ func SmallView(width, height int, gate bool) string {
 		words = fmt.Sprintf("This terminal is %dx%d. Authorizing, confirming, sending, rolling back and reconciling need %dx%d, so that nothing you agree to is cut off. Everything else works here.",
 			width, height, gateWidth, gateHeight)
 	}
-	lines := wrap(words, max(1, width-2))
-	for i := range lines {
-		lines[i] = " " + lines[i]
+	var lines []string
+	for _, line := range wrap(words+"\n\nesc goes back, ctrl+c leaves; nothing changes.", max(1, width-2)) {
+		lines = append(lines, " "+line)
 	}
-	lines = append(lines, "", " esc goes back, ctrl+c leaves; nothing changes.")
 	if len(lines) > height {
 		lines = lines[:max(0, height)]
 	}

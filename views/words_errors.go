@@ -65,15 +65,20 @@ func advices() []advice {
 
 // Explain says a refusal in one line, and the way on in a second, or "". An
 // error of core carries no secret; what it adds behind its class is kept,
-// because it is what a person needs to correct the matter. An error of another
-// package is a sentence of its own and may bring its way on along.
+// because it is what a person needs to correct the matter. An error that does
+// not name its class is a sentence of its own, with what to do in it or brought
+// along.
 func Explain(err error) (wrong, way string) {
 	if err == nil {
 		return "", ""
 	}
 	for _, a := range advices() {
 		if errors.Is(err, a.class) {
-			return a.wrong + tail(err, a.class), a.way
+			rest, ok := tail(err, a.class)
+			if !ok {
+				return err.Error(), ""
+			}
+			return a.wrong + rest, a.way
 		}
 	}
 	var advised interface{ WayOn() string }
@@ -83,11 +88,12 @@ func Explain(err error) (wrong, way string) {
 	return "refused: " + err.Error(), ""
 }
 
-// tail is what an error says behind its class: ": 1024 characters at most".
-func tail(err, class error) string {
-	_, rest, ok := strings.Cut(err.Error(), class.Error())
-	if !ok || strings.TrimLeft(rest, ": ") == "" {
-		return ""
+// tail is what an error says behind its class: ": 1024 characters at most". It
+// is not ok where the error does not name its class.
+func tail(err, class error) (rest string, ok bool) {
+	_, rest, ok = strings.Cut(err.Error(), class.Error())
+	if rest = strings.TrimLeft(rest, ": "); rest == "" {
+		return "", ok
 	}
-	return ": " + strings.TrimLeft(rest, ": ")
+	return ": " + rest, ok
 }

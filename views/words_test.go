@@ -146,6 +146,10 @@ func TestEveryRefusalIsExplained(t *testing.T) {
 			}
 		}
 	}
+	own := ownSentence{"the firewall refused the API key (401): check the key"}
+	if wrong, way := Explain(fmt.Errorf("%w", own)); wrong != own.text || way != "" {
+		t.Errorf("a sentence of its own is explained as %q, %q", wrong, way)
+	}
 	if wrong, _ := Explain(errors.New("disk full")); wrong != "refused: disk full" {
 		t.Errorf("an unknown error is explained as %q", wrong)
 	}
@@ -197,3 +201,9 @@ func TestForbiddenWords(t *testing.T) {
 		})
 	}
 }
+
+// ownSentence is an error of a class whose text does not name the class.
+type ownSentence struct{ text string }
+
+func (e ownSentence) Error() string { return e.text }
+func (ownSentence) Unwrap() error   { return core.ErrAppliance }

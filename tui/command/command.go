@@ -59,15 +59,17 @@ type SimOptions struct {
 	Out     io.Writer
 }
 
-// InitOptions are the answers of `init`.
+// InitOptions are the answers of `init`. A person is asked for each when it is
+// needed, so that nobody types a secret for a firewall that is not there.
 type InitOptions struct {
 	ConfigPath string
 	Config     Config
-	APIKey     []byte
-	Passphrase []byte
 	// Approve is shown the server's public-key fingerprint before it is pinned.
 	Approve func(fingerprint string) (bool, error)
-	Out     io.Writer
+	APIKey  func() ([]byte, error)
+	// Passphrase gives one that passes the check.
+	Passphrase func(check func([]byte) error) ([]byte, error)
+	Out        io.Writer
 }
 
 // SignOptions are the flags of `sign`.
@@ -120,13 +122,13 @@ func (c *Classified) WayOn() string { return c.Hint }
 // KeyringError gives an error of the keyring its exit code and a way on; nil
 // stays nil.
 func KeyringError(err error) error {
-	return classified(err, ExitKeyring, "run `countersign doctor` to see which part of the keyring does not answer")
+	return classified(err, ExitKeyring, "check keyring, store.id and appliance.url in the configuration")
 }
 
 // StoreError gives an error of the store its exit code and a way on; nil
 // stays nil.
 func StoreError(err error) error {
-	return classified(err, ExitStore, "nothing was changed; `countersign verify` says what is wrong in full")
+	return classified(err, ExitStore, "nothing was changed; check store.path and store.id in the configuration")
 }
 
 func classified(err error, code int, hint string) error {
@@ -149,17 +151,17 @@ func Execute(ctx context.Context, w Wiring, args []string, stdin io.Reader, stdo
 	}
 	fmt.Fprintln(stderr, "countersign: "+err.Error())
 	var classified *Classified
-	if errors.As(err, &classified) {
-		if classified.Hint != "" {
-			fmt.Fprintln(stderr, "  "+classified.Hint)
-		}
-		return classified.Code
+	if errors.As(err, &classified) && classified.Hint != "" {
+		fmt.Fprintln(stderr, "  "+classified.Hint)
 	}
 	return exitCode(err)
 }
 
 func exitCode(err error) int {
+	var classified *Classified
 	switch {
+	case errors.As(err, &classified):
+		return classified.Code
 	case errors.Is(err, ErrConfig), errors.Is(err, errUsage), errors.Is(err, errNoTerminal):
 		return ExitUsage
 	case errors.Is(err, core.ErrAppliance), errors.Is(err, core.ErrApplianceMismatch):

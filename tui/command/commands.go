@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,20 +57,18 @@ func (b *builder) init() *cobra.Command {
 			if o.Config.Appliance.URL == "" || o.Config.Operator == "" {
 				return fmt.Errorf("%w: --url and --operator are needed", errUsage)
 			}
+			o.ConfigPath, o.Out, o.Approve = b.configPath, b.out, approvePin(pin)
+			if err := o.possible(); err != nil {
+				return err
+			}
 			if err := b.unwrap(&o.Config); err != nil {
 				return err
 			}
-			o.ConfigPath, o.Out = b.configPath, b.out
-			o.Approve = approvePin(pin)
-			var err error
-			if o.APIKey, err = secretFrom(keyFile, b.in, func() ([]byte, error) { return askSecret("REST API key: ") }); err != nil {
-				return err
+			o.APIKey = func() ([]byte, error) {
+				return secretFrom(keyFile, b.in, func() ([]byte, error) { return askSecret("REST API key: ") })
 			}
-			o.Passphrase, err = secretFrom(passFile, b.in, func() ([]byte, error) {
-				return askNewSecret("Passphrase of " + o.Config.Operator)
-			})
-			if err != nil {
-				return err
+			o.Passphrase = func(check func([]byte) error) ([]byte, error) {
+				return newSecretFrom(passFile, b.in, "Passphrase of "+o.Config.Operator, check)
 			}
 			return b.w.Init(cmd.Context(), o)
 		},
@@ -87,14 +86,36 @@ func (b *builder) init() *cobra.Command {
 	return cmd
 }
 
+// possible says whether there is room for what init makes, before anything is
+// asked or contacted.
+func (o InitOptions) possible() error {
+	if err := o.Config.Validate(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(o.ConfigPath); err == nil {
+		return fmt.Errorf("%w: %s exists already; nothing was changed", ErrConfig, o.ConfigPath)
+	}
+	if _, err := os.Lstat(o.Config.Store.Path); err == nil {
+		return classified(fmt.Errorf("there is already a store at %s; nothing was changed", o.Config.Store.Path), ExitStore,
+			"choose another place with --store, and another name with --store-id")
+	}
+	return nil
+}
+
 // approvePin asks a person, or compares with the pin that was given.
 func approvePin(pin string) func(string) (bool, error) {
 	return func(fingerprint string) (bool, error) {
+		if pin != "" && !strings.EqualFold(pin, fingerprint) {
+			return false, fmt.Errorf("the firewall's public key is %s, not the one of --pin; nothing was changed", fingerprint)
+		}
 		if pin != "" {
-			return strings.EqualFold(pin, fingerprint), nil
+			return true, nil
 		}
 		answer, err := askLine("The firewall's public key has the SHA-256 fingerprint\n  " + fingerprint +
 			"\nCompare it with the firewall's console. Type yes to pin it: ")
+		if errors.Is(err, errNoTerminal) {
+			err = fmt.Errorf("%w; give the fingerprint with --pin", errNoTerminal)
+		}
 		return answer == "yes", err
 	}
 }
@@ -148,12 +169,13 @@ func (b *builder) sign() *cobra.Command {
 			if len(args) == 1 {
 				o.Request = args[0]
 			}
-			ask := func() ([]byte, error) { return askSecret("Passphrase of " + o.Authority + ": ") }
-			if o.NewKey {
-				ask = func() ([]byte, error) { return askNewSecret("Passphrase of " + o.Authority) }
-			}
 			var err error
-			if o.Passphrase, err = secretFrom(passFile, b.in, ask); err != nil {
+			if prompt := "Passphrase of " + o.Authority; o.NewKey {
+				o.Passphrase, err = newSecretFrom(passFile, b.in, prompt, nil)
+			} else {
+				o.Passphrase, err = secretFrom(passFile, b.in, func() ([]byte, error) { return askSecret(prompt + ": ") })
+			}
+			if err != nil {
 				return err
 			}
 			o.Out, o.Approve = b.out, approveText

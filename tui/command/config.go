@@ -24,8 +24,8 @@ type Config struct {
 	Inbox     string          `toml:"inbox"`
 	Appliance ApplianceConfig `toml:"appliance"`
 	Store     StoreConfig     `toml:"store"`
-	Policy    PolicyConfig    `toml:"policy"`
-	Authority []PinnedKey     `toml:"authority"`
+	Policy    PolicyConfig    `toml:"policy,omitzero"`
+	Authority []PinnedKey     `toml:"authority,omitempty"`
 
 	// keyringPassphrase opens a wrapped file keyring. It is never written.
 	keyringPassphrase []byte
@@ -38,9 +38,9 @@ func (c Config) KeyringPassphrase() []byte { return bytes.Clone(c.keyringPassphr
 // ApplianceConfig says which firewall, and how its TLS is trusted.
 type ApplianceConfig struct {
 	URL    string `toml:"url"`
-	Pin    string `toml:"pin"`     // SHA-256 of the server's public key, hex
-	CAFile string `toml:"ca_file"` // PEM; neither pin nor file: system roots
-	Proxy  string `toml:"proxy"`
+	Pin    string `toml:"pin,omitempty"`     // SHA-256 of the server's public key, hex
+	CAFile string `toml:"ca_file,omitempty"` // PEM; neither pin nor file: system roots
+	Proxy  string `toml:"proxy,omitempty"`
 }
 
 // Host is host[:port], in lower case: one name a firewall, however its
@@ -61,13 +61,13 @@ type StoreConfig struct {
 
 // PolicyConfig are limits and windows; zero values take the defaults.
 type PolicyConfig struct {
-	OnTheSpot               *bool `toml:"authorize_on_the_spot"`
-	ContractMinutes         int   `toml:"contract_minutes"`
-	SettleSeconds           int   `toml:"settle_seconds"`
-	MaxInFlight             int   `toml:"max_in_flight"`
-	MaxPreparedPerTarget    int   `toml:"max_prepared_per_target"`
-	TargetCooldownSeconds   *int  `toml:"target_cooldown_seconds"`
-	ReconciliationThreshold int   `toml:"reconciliation_threshold"`
+	OnTheSpot               *bool `toml:"authorize_on_the_spot,omitempty"`
+	ContractMinutes         int   `toml:"contract_minutes,omitzero"`
+	SettleSeconds           int   `toml:"settle_seconds,omitzero"`
+	MaxInFlight             int   `toml:"max_in_flight,omitzero"`
+	MaxPreparedPerTarget    int   `toml:"max_prepared_per_target,omitzero"`
+	TargetCooldownSeconds   *int  `toml:"target_cooldown_seconds,omitempty"`
+	ReconciliationThreshold int   `toml:"reconciliation_threshold,omitzero"`
 }
 
 // PinnedKey is the public key of an off-host authority.
@@ -121,6 +121,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: store.path must be absolute", ErrConfig)
 	case !core.ValidIdentifier(c.Store.ID):
 		return fmt.Errorf("%w: store.id must be 1 to 128 of A-Z a-z 0-9 . _ : -", ErrConfig)
+	case c.Operator != "" && !core.ValidIdentifier(c.Operator):
+		return fmt.Errorf("%w: operator must be 1 to 128 of A-Z a-z 0-9 . _ : -", ErrConfig)
 	case c.Keyring != "os" && !strings.HasPrefix(c.Keyring, "file:/"):
 		return fmt.Errorf(`%w: keyring must be "os" or "file:" and an absolute folder`, ErrConfig)
 	case c.Policy.SettleSeconds != 0 && c.Policy.SettleSeconds < int(core.MinimumSettle/time.Second):

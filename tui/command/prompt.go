@@ -11,14 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// errNoTerminal: a secret was needed and there is nobody to ask.
-var errNoTerminal = errors.New("no terminal to ask on; give the secret with a -file flag")
+// errNoTerminal: there is nobody to ask.
+var errNoTerminal = errors.New("no terminal to ask on")
 
 // askSecret reads a line from the terminal without echo and erases the prompt.
 func askSecret(prompt string) ([]byte, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
-		return nil, errNoTerminal
+		return nil, fmt.Errorf("%w; give the secret with a -file flag", errNoTerminal)
 	}
 	defer tty.Close()
 	fmt.Fprint(tty, prompt)
@@ -30,11 +30,15 @@ func askSecret(prompt string) ([]byte, error) {
 	return secret, nil
 }
 
-// askNewSecret asks twice.
-func askNewSecret(prompt string) ([]byte, error) {
-	first, err := askSecret(prompt + ": ")
-	if err != nil {
-		return nil, err
+// newSecretFrom takes a new secret from a file, or asks twice. A secret that
+// does not pass the check is refused before it is asked for again.
+func newSecretFrom(path string, stdin io.Reader, prompt string, check func([]byte) error) ([]byte, error) {
+	first, err := secretFrom(path, stdin, func() ([]byte, error) { return askSecret(prompt + ": ") })
+	if err == nil && check != nil {
+		err = check(first)
+	}
+	if err != nil || path != "" {
+		return first, err
 	}
 	second, err := askSecret(prompt + ", again: ")
 	if err != nil {
@@ -81,7 +85,7 @@ func secretFrom(path string, stdin io.Reader, ask func() ([]byte, error)) ([]byt
 		raw, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading a secret: %w", err)
+		return nil, fmt.Errorf("%w: reading a secret: %v", errUsage, err)
 	}
 	return bytes.TrimRight(raw, "\r\n"), nil
 }
