@@ -21,7 +21,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"countersign/core"
 	"countersign/core/canarytest"
@@ -377,7 +376,7 @@ func (l *leakTest) rolledBack(id string) core.Progress {
 	return l.watched(id, func() error { return l.engine.Rollback(context.Background(), id, canaryOperator, canaryPass()) })
 }
 
-// seen observes and concludes.
+// conclude observes, once the settle window is over, and concludes.
 func (l *leakTest) conclude(id string, o core.Outcome) {
 	l.t.Helper()
 	l.clock.move(past)
@@ -387,5 +386,3 @@ func (l *leakTest) conclude(id string, o core.Outcome) {
 		l.engine.Reconcile(context.Background(), id, o, cmp, canaryOperator, wrongCanaryPass()), core.ErrWrongPassphrase)
 	l.must(l.engine.Reconcile(context.Background(), id, o, cmp, canaryOperator, canaryPass()))
 }
-
-const briefly = 20 * time.Millisecond

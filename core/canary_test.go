@@ -360,7 +360,7 @@ func (l *leakTest) quarantine() {
 	l.must(err)
 	l.must(db.Close())
 	l.open()
-	if len(l.report0()) != 1 {
+	if len(l.quarantined()) != 1 {
 		l.t.Fatal("the damaged record is not quarantined")
 	}
 	_, err = l.engine.Detail(ctx, id)
@@ -374,7 +374,8 @@ func (l *leakTest) quarantine() {
 	l.shown("the list", page)
 }
 
-func (l *leakTest) report0() []core.QuarantinedRecord {
+// quarantined is what the last start reported, searched.
+func (l *leakTest) quarantined() []core.QuarantinedRecord {
 	l.written("what a start quarantined", l.rig.report.Quarantined)
 	l.shown("the report of a start", l.rig.report)
 	return l.rig.report.Quarantined

@@ -103,6 +103,11 @@ var childDeeds = map[string]func(r *rig, id string){
 		r.open()
 		fmt.Println(r.report.Mode, r.hammer(id))
 	},
+	"crash in the send":             crashInTheSend,
+	"crash in a reading":            crashInAReading,
+	"crash with the engine's error": crashWithTheEnginesError,
+	"crash while sending":           crashWhileSending,
+	"crash with a value":            crashWithAValue,
 	"hammer below the lock": func(r *rig, id string) {
 		r.open()
 		fmt.Println(r.report.Mode, r.hammerBelowTheLock(id))
