@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -14,20 +15,59 @@ import (
 // errNoTerminal: there is nobody to ask.
 var errNoTerminal = errors.New("no terminal to ask on")
 
+// errGivenUp: ctrl+c at a prompt.
+var errGivenUp = errors.New("given up; nothing was changed")
+
 // askSecret reads a line from the terminal without echo and erases the prompt.
+// It takes ctrl+c itself: a program that is killed at a prompt leaves a
+// terminal without echo behind.
 func askSecret(prompt string) ([]byte, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w; give the secret with a -file flag", errNoTerminal)
 	}
 	defer tty.Close()
-	fmt.Fprint(tty, prompt)
-	secret, err := term.ReadPassword(int(tty.Fd()))
-	fmt.Fprint(tty, "\r\033[K")
+	before, err := term.MakeRaw(int(tty.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("reading from the terminal: %w", err)
 	}
-	return secret, nil
+	defer func() { _ = term.Restore(int(tty.Fd()), before) }()
+	fmt.Fprint(tty, prompt)
+	secret, err := secretLine(tty)
+	fmt.Fprint(tty, "\r\033[K")
+	return secret, err
+}
+
+// mostSecret is the longest secret that is taken, in bytes.
+const mostSecret = 4096
+
+// secretLine reads to the end of the line: backspace takes a character back,
+// ctrl+u all of them, ctrl+c and ctrl+d give up.
+func secretLine(r io.Reader) ([]byte, error) {
+	line := make([]byte, 0, mostSecret) // never outgrown: no copy is left behind
+	one := make([]byte, 1)
+	for len(line) < mostSecret {
+		if _, err := io.ReadFull(r, one); err != nil {
+			clear(line)
+			return nil, fmt.Errorf("reading from the terminal: %w", err)
+		}
+		switch c := one[0]; c {
+		case '\r', '\n':
+			return line, nil
+		case 0x03, 0x04:
+			clear(line)
+			return nil, errGivenUp
+		case 0x15:
+			line = line[:0]
+		case 0x08, 0x7f:
+			_, size := utf8.DecodeLastRune(line)
+			line = line[:len(line)-size]
+		default:
+			line = append(line, c)
+		}
+	}
+	clear(line)
+	return nil, errors.New("the secret is too long; nothing was changed")
 }
 
 // newSecretFrom takes a new secret from a file, or asks twice. A secret that
