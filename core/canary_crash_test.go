@@ -98,7 +98,10 @@ func executeInto(r *rig, id string) {
 type senderThatCrashes struct{ core.Sender }
 
 func (s senderThatCrashes) Send(_ context.Context, m core.Mutation) core.Exchange {
-	var none map[string][]byte
+	return crashInto(nil, m)
+}
+
+func crashInto(none map[string][]byte, m core.Mutation) core.Exchange {
 	none[string(m.Body)] = m.Body
 	return core.Exchange{}
 }
