@@ -161,6 +161,16 @@ func TestTakingOverIsSaid(t *testing.T) {
 	r.sees("OBSERVER")
 	r.engine.mu.Lock()
 	r.engine.header.Mode, r.engine.header.Closed = core.ModeExecutor, ""
+	r.engine.header.TakenOver = &core.StartReport{}
+	r.engine.mu.Unlock()
+	r.press("ctrl+r").sees("EXECUTOR", "this console has taken over and may act now").lacks("now;", "under way when")
+}
+
+// What was under way in the other console is said with it.
+func TestTakingOverSaysWhatWasUnderWay(t *testing.T) {
+	r := begin(t, 80, 24, func(f *fake) { f.header.Mode = core.ModeObserver })
+	r.engine.mu.Lock()
+	r.engine.header.Mode = core.ModeExecutor
 	r.engine.header.TakenOver = &core.StartReport{Recovered: make([]core.Row, 1)}
 	r.engine.mu.Unlock()
 	r.press("ctrl+r").sees("EXECUTOR", "this console has taken over", "1 contract", "other console ended: now in RECONCILIATION", "nothing was sent again")
