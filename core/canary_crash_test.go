@@ -43,7 +43,7 @@ func TestCrashOutput(t *testing.T) {
 			l.close()
 			arrived := make(chan struct{})
 			if c.stop {
-				l.relay.instead(func(_ http.ResponseWriter, r *http.Request) {
+				l.relay.instead(http.MethodPatch, "/firewall/alias", func(_ http.ResponseWriter, r *http.Request) {
 					_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the client go
 					close(arrived)
 					<-r.Context().Done()

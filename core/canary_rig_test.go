@@ -106,6 +106,8 @@ type leakTest struct {
 	t     *testing.T
 	relay *relay
 	all   *canarytest.Set
+	// unnamed is without what a screen may name, secret has what it may never show.
+	unnamed, secret *canarytest.Set
 
 	mu       sync.Mutex
 	searched map[string]int // how much was searched, by class
@@ -118,6 +120,12 @@ func newLeakTest(t *testing.T) *leakTest {
 	}
 	t.Cleanup(appliance.Close)
 	l := &leakTest{t: t, all: canaries(t), relay: newRelay(t, appliance), searched: map[string]int{}}
+	l.unnamed, l.secret = l.all.Without("target name", "neighbour name"), l.all
+	for _, c := range l.all.Canaries() {
+		if !among(secrets, c.Name) {
+			l.secret = l.secret.Without(c.Name)
+		}
+	}
 	appliance.Admin().Edit("web GUI", func(c *sim.Config) {
 		c.Insert("aliases/alias", 1, "name", targetCanary, "type", "host", "address", addressCanary+".example.net",
 			"descr", planted(oldCanary), "detail", planted(detailCanary))
@@ -155,18 +163,12 @@ func (l *leakTest) written(where string, v any) {
 
 func (l *leakTest) screenError(where string, err error) {
 	l.t.Helper()
-	l.search(l.all.Without("target name", "neighbour name"), "error on the screen", where, spelled(err))
+	l.search(l.unnamed, "error on the screen", where, spelled(err))
 }
 
 func (l *leakTest) shown(where string, v any) {
 	l.t.Helper()
-	var others []string
-	for _, c := range l.all.Canaries() {
-		if !among(secrets, c.Name) {
-			others = append(others, c.Name)
-		}
-	}
-	l.search(l.all.Without(others...), "shown", where, spelled(v))
+	l.search(l.secret, "shown", where, spelled(v))
 }
 
 // refused wants an error of this class from the engine and searches it.
@@ -270,11 +272,11 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	answer(w, request)
 }
 
-// instead answers the next mutation in the appliance's place.
-func (r *relay) instead(answer http.HandlerFunc) {
+// instead answers the next such request in the appliance's place.
+func (r *relay) instead(method, path string, answer http.HandlerFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.method, r.path, r.answer, r.once = http.MethodPatch, "/firewall/alias", answer, true
+	r.method, r.path, r.answer, r.once = method, path, answer, true
 }
 
 // reads answers every reading of a path until clear.
@@ -288,6 +290,37 @@ func (r *relay) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = nil
+}
+
+// mangled is the appliance's own answer with other texts in its data.
+func (r *relay) mangled(w http.ResponseWriter, request *http.Request) {
+	own := httptest.NewRecorder()
+	r.proxy.ServeHTTP(own, request)
+	var answer map[string]any
+	if json.Unmarshal(own.Body.Bytes(), &answer) != nil {
+		panic(http.ErrAbortHandler)
+	}
+	answer["data"] = mangle(answer["data"])
+	w.Header().Set("Content-Type", own.Header().Get("Content-Type"))
+	w.WriteHeader(own.Code)
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func mangle(v any) any {
+	switch x := v.(type) {
+	case string:
+		return x + readCanary
+	case []any:
+		for i := range x {
+			x[i] = mangle(x[i])
+		}
+	case map[string]any:
+		for k := range x {
+			x[k] = mangle(x[k])
+		}
+		x[readNameCanary] = readCanary
+	}
+	return v
 }
 
 // envelope is an answer of the API with a canary in every place for a value.
@@ -354,7 +387,7 @@ func (l *leakTest) watched(id string, start func() error) core.Progress {
 		defer close(done)
 		for p := range steps {
 			l.shown("progress", p)
-			l.search(l.all.Without("target name", "neighbour name"), "warning on the screen", "progress", []byte(p.Sentence+p.Warning))
+			l.search(l.unnamed, "warning on the screen", "progress", []byte(p.Sentence+p.Warning))
 		}
 	}()
 	p := l.run(id, start)

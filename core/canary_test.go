@@ -1,26 +1,21 @@
 package core_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strings"
 	"testing"
 
 	"countersign/core"
 	"countersign/core/canarytest"
-	"countersign/keys"
 	"countersign/pfsense"
 	"countersign/pfsense/sim"
-	"countersign/store"
 )
 
 // TestNoValueLeaves plants a unique canary in every place where a value can
@@ -32,12 +27,15 @@ import (
 // is the place where that is kept. TestCanariesAreFound proves that the search
 // can fail, TestCrashOutput searches what a crash prints.
 func TestNoValueLeaves(t *testing.T) {
+	t.Parallel()
 	l := newLeakTest(t)
 	l.firstGate()
 	l.secondGate()
 	l.forthAndBack()
 	l.strangeAnswers()
 	l.strangeReadings()
+	l.loading()
+	l.everyCapability()
 	l.refusedKeys()
 	l.must(l.store.Backup(context.Background(), filepath.Join(l.dir, "store", "backup.sqlite3")))
 	l.quarantine()
@@ -196,7 +194,7 @@ func (l *leakTest) strangeAnswers() {
 		{"a broken header", garbage("HTTP/1.1 200 OK\r\n" + headerCanary + " broken\r\n\r\n" + pageCanary), core.Reconciliation},
 	} {
 		id := l.ready(planted(newCanary) + fmt.Sprint("strange", i))
-		l.relay.instead(a.answer)
+		l.relay.instead(http.MethodPatch, "/firewall/alias", a.answer)
 		l.sent(id)
 		if got := l.load(id).State; got != a.state {
 			l.t.Errorf("%s: the contract is %s, want %s", a.name, got, a.state)
@@ -217,7 +215,7 @@ func (l *leakTest) strangeAnswers() {
 	_, err := l.engine.Authorize(context.Background(), l.draftOf(planted(newCanary)+"5"), canaryOperator, canaryPass())
 	l.refused("a change while settling", err, core.ErrSettling)
 	l.conclude(id, core.ConfirmedApplied)
-	l.relay.instead(page(504, "text/html", planted(pageCanary)))
+	l.relay.instead(http.MethodPatch, "/firewall/alias", page(504, "text/html", planted(pageCanary)))
 	l.rolledBack(id)
 	l.mustBe(id, core.Reconciliation)
 	l.clock.move(past)
@@ -316,6 +314,83 @@ func (l *leakTest) strangeReadings() {
 	l.relay.clear()
 }
 
+// loading: a change of entries, whose values are in lists, and an answer to
+// the request to load it.
+func (l *leakTest) loading() {
+	ctx, e := context.Background(), l.engine
+	l.clock.move(past)
+	d, err := e.Prepare(ctx, "FIREWALL_ALIAS_ENTRIES", core.Object{"alias_name": targetCanary,
+		"add": []any{addressCanary + "2.example.net " + newCanary}, "remove": []any{}}, "")
+	l.must(err)
+	id, err := e.Authorize(ctx, d, canaryOperator, canaryPass())
+	l.must(err)
+	l.must(e.Confirm(ctx, id, targetCanary, canaryOperator, canaryPass()))
+	l.sent(id)
+	l.mustBe(id, core.Verified)
+	l.refused("loading with a wrong passphrase", e.Load(ctx, id, canaryOperator, wrongCanaryPass()), core.ErrWrongPassphrase)
+	for _, answer := range []http.HandlerFunc{envelope(200, "SUCCESS", map[string]any{"applied": false, "pending_subsystems": []any{dataCanary}}),
+		envelope(503, "DISPATCHER_TOO_MANY_QUEUED_PROCESSES", planted(dataCanary)), page(502, "text/html", pageCanary)} {
+		l.relay.instead(http.MethodPost, "/firewall/apply", answer)
+		l.watched(id, func() error { return e.Load(ctx, id, canaryOperator, canaryPass()) })
+	}
+	detail, err := e.Detail(ctx, id)
+	l.must(err)
+	l.shown("a detail with loads", detail)
+	l.written("loads", detail.Loads)
+}
+
+// everyCapability: readings in which every text is another one, and requests
+// with strange members, for each kind of change.
+func (l *leakTest) everyCapability() {
+	ctx, refusals := context.Background(), 0
+	note := func(where string, err error) {
+		if err != nil {
+			refusals++
+			l.screenError(where, err)
+		}
+	}
+	for symbol, change := range changes() {
+		capability, _ := pfsense.Capabilities().ByEndpoint(symbol)
+		for _, path := range capability.Spec().Reads() {
+			l.relay.reads(strings.TrimPrefix(path, "/api/v2"), l.relay.mangled)
+			targets, err := l.engine.Targets(ctx, symbol)
+			note(symbol+", the picker", err)
+			for _, target := range targets {
+				if target.Refused != "" {
+					note(symbol+", why a target is refused", errors.New(target.Refused))
+				}
+				_, err := l.engine.Form(ctx, symbol, target)
+				note(symbol+", the form", err)
+				_, err = l.engine.Prepare(ctx, symbol, with(change.fields, target.Fields), "")
+				note(symbol+", preparing", err)
+			}
+			_, err = l.engine.Prepare(ctx, symbol, change.fields, "")
+			note(symbol+", preparing", err)
+			l.relay.clear()
+		}
+		for member := range change.fields {
+			for _, strange := range []any{planted(requestCanary), requestCanary, []any{requestCanary}, []any{map[string]any{requestNameCanary: requestCanary}},
+				map[string]any{requestNameCanary: requestCanary}, nil, int64(1 << 40)} {
+				_, err := l.engine.Prepare(ctx, symbol, with(change.fields, core.Object{member: strange}), "")
+				note(fmt.Sprintf("%s, a strange %s", symbol, member), err)
+			}
+		}
+	}
+	if refusals < 200 {
+		l.t.Errorf("only %d refusals were searched", refusals)
+	}
+}
+
+func with(o, change core.Object) core.Object {
+	out := core.Object{}
+	for _, from := range []core.Object{o, change} {
+		for k, v := range from {
+			out[k] = v
+		}
+	}
+	return out
+}
+
 // refusedKeys: API keys that the firewall refuses, and that cannot be sent.
 func (l *leakTest) refusedKeys() {
 	ctx := context.Background()
@@ -381,152 +456,6 @@ func (l *leakTest) quarantined() []core.QuarantinedRecord {
 	return l.rig.report.Quarantined
 }
 
-// searchLogged spells out everything that a log could be given: records,
-// events, notes, evidence and configuration.
-func (l *leakTest) searchLogged() {
-	ctx := context.Background()
-	page, err := l.store.List(ctx, core.ListQuery{List: core.ListHistory, Limit: 200})
-	l.must(err)
-	for _, item := range page.Items {
-		l.written("a list item", item)
-		events, err := l.store.Timeline(ctx, item.Contract.ID)
-		l.must(err)
-		l.written("a timeline", events)
-		for _, e := range events {
-			if e.Note != nil {
-				l.written("a note", *e.Note)
-			}
-		}
-		loads, err := l.store.Loads(ctx, item.Contract.ID)
-		l.must(err)
-		l.written("loads", loads)
-		l.written("confirmation evidence", core.NewConfirmationEvidence(item.Contract, canaryOperator, "x", "n", l.clock.Now()))
-	}
-	health, err := l.store.Health(ctx)
-	l.must(err)
-	l.written("the store's health", health)
-	a, authority := l.approvalOf(page.Items[0].Contract)
-	l.written("an approval", a)
-	l.shown("an authority", authority)
-	authority.Close()
-
-	key, err := pfsense.NewAPIKey(l.site.Key)
-	l.must(err)
-	trust, err := pfsense.PinnedKey(l.site.Pin)
-	l.must(err)
-	cfg := pfsense.Config{BaseURL: l.site.URL, TLS: trust, Key: key}
-	l.written("the appliance's configuration", cfg)
-	l.written("the appliance's configuration, by pointer", &cfg)
-	l.written("the reader", l.reader)
-	l.written("the sender", l.sender)
-	k, err := keys.LoadStoreKeys(ctx, l.ring)
-	l.must(err)
-	l.written("the store's keys", k)
-}
-
-func (l *leakTest) approvalOf(c core.Contract) (core.Approval, core.Authority) {
-	authority, err := l.operators(l.store).Unlock(context.Background(), canaryOperator, canaryPass())
-	l.must(err)
-	return core.Approval{Kind: core.ApproveRollback, AuthorityID: authority.ID(), ContractID: c.ID, OperationID: c.OperationID,
-		IntentDigest: c.IntentDigest, IssuedAt: l.clock.Now()}, authority
-}
-
-// permitted are the fields of an exported event, and no others (seed 003,
-// Audit contract).
-var permitted = []string{"capability", "contract_id", "current_state", "endpoint_symbol", "event_id", "exception_class",
-	"failure_class", "http_method", "intent_digest", "operation_id", "outcome", "previous_state", "target_identity_digest", "timestamp"}
-
-// searchExport searches the export and compares its fields with the seed's.
-func (l *leakTest) searchExport() {
-	var out bytes.Buffer
-	l.must(core.ExportAudit(context.Background(), l.store, &out))
-	l.search(l.all, "export", "the export", out.Bytes())
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	for _, line := range lines {
-		var event map[string]any
-		l.must(json.Unmarshal([]byte(line), &event))
-		var fields []string
-		for name := range event {
-			fields = append(fields, name)
-		}
-		sort.Strings(fields)
-		if !slices.Equal(fields, permitted) {
-			l.t.Fatalf("an exported event has the fields %v", fields)
-		}
-	}
-	if len(lines) < 50 {
-		l.t.Errorf("the export has only %d events", len(lines))
-	}
-}
-
-// searchTables reads every column of every table: a value that SQLite spread
-// over several pages is in one piece there.
-func (l *leakTest) searchTables() {
-	db, err := sql.Open("sqlite", "file:"+l.path()+"?mode=ro")
-	l.must(err)
-	defer db.Close()
-	for _, table := range textColumn(l, db, "SELECT name FROM sqlite_master WHERE type = 'table'") {
-		rows, err := db.Query("SELECT * FROM " + table)
-		l.must(err)
-		names, err := rows.Columns()
-		l.must(err)
-		for rows.Next() {
-			values, into := make([]any, len(names)), make([]any, len(names))
-			for i := range values {
-				into[i] = &values[i]
-			}
-			l.must(rows.Scan(into...))
-			for i, v := range values {
-				text, isBytes := v.([]byte)
-				if !isBytes {
-					text = []byte(fmt.Sprint(v))
-				}
-				l.search(l.all, "column", table+"."+names[i], text)
-			}
-		}
-		l.must(rows.Err())
-		l.must(rows.Close())
-	}
-}
-
-func textColumn(l *leakTest, db *sql.DB, query string) []string {
-	rows, err := db.Query(query)
-	l.must(err)
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var s string
-		l.must(rows.Scan(&s))
-		out = append(out, s)
-	}
-	l.must(rows.Err())
-	return out
-}
-
-// searchVerification searches what `countersign verify` reports, also about
-// stores that are refused.
-func (l *leakTest) searchVerification() {
-	ctx := context.Background()
-	k, err := keys.LoadStoreKeys(ctx, l.ring)
-	l.must(err)
-	o := store.Options{Path: l.path(), StoreID: rigStoreID, IntegrityKey: k.Integrity.Bytes()}
-	for name, change := range map[string]func(*store.Options){
-		"as it is":       func(*store.Options) {},
-		"another store":  func(o *store.Options) { o.StoreID = "another" },
-		"another key":    func(o *store.Options) { o.IntegrityKey = bytes.Repeat([]byte{7}, 32) },
-		"another folder": func(o *store.Options) { o.Path = filepath.Join(filepath.Dir(o.Path), "none.sqlite3") },
-	} {
-		other := o
-		change(&other)
-		report, err := store.Verify(ctx, other, nil)
-		if err == nil {
-			l.t.Errorf("%s: a store with a damaged record passes", name)
-		}
-		l.written("a verification, "+name, report)
-		l.written("a verification's error, "+name, err)
-	}
-}
-
 // TestCanariesAreFound is the positive control: each canary is planted in
 // each encoding in a copy of a real store, and in an error, and must be found
 // there. A search that finds nothing anywhere would pass every other test.
@@ -543,7 +472,8 @@ func TestCanariesAreFound(t *testing.T) {
 	l.must(os.WriteFile(copied, data, 0o600))
 	db, err := sql.Open("sqlite", "file:"+copied)
 	l.must(err)
-	_, err = db.Exec("CREATE TABLE planted (what ANY)")
+	db.SetMaxOpenConns(1)
+	_, err = db.Exec("BEGIN; CREATE TABLE planted (what ANY)")
 	l.must(err)
 	want := map[canarytest.Hit]bool{}
 	for _, c := range l.all.Canaries() {
@@ -555,6 +485,8 @@ func TestCanariesAreFound(t *testing.T) {
 			want[canarytest.Hit{Canary: c.Name, Encoding: e.Name}] = true
 		}
 	}
+	_, err = db.Exec("COMMIT")
+	l.must(err)
 	l.must(db.Close())
 	data, err = os.ReadFile(copied)
 	l.must(err)
