@@ -135,7 +135,12 @@ func rawRows(t testing.TB, path, query string) [][]any {
 	t.Helper()
 	db := layer{}.connect(path, readerOptions(), 1)
 	defer db.Close()
-	rows, err := db.QueryContext(context.Background(), query)
+	return rowsOf(t, db, query)
+}
+
+func rowsOf(t testing.TB, q querier, query string) [][]any {
+	t.Helper()
+	rows, err := q.QueryContext(context.Background(), query)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,8 @@ func classify(err error) error {
 		return ErrFull
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return ErrReadOnly
-	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR:
+		// A statement that does not compile met another schema than was verified.
 		return ErrDamaged
 	}
 	return fmt.Errorf("%w (SQLite code %d)", ErrIO, e.Code())

@@ -155,13 +155,15 @@ type indexReport struct {
 }
 
 // checkIndexes lets SQLite compare indexes with tables, beside the scan: a
-// damaged unique index would let a second contract through. The scan itself
-// reads every event through its index. A thorough check looks at every page
-// of the file.
+// damaged index would let a second contract through, or hide the mark. Events
+// the scan itself reads through their index. A thorough check looks at every
+// page of the file.
 func checkIndexes(ctx context.Context, q querier, own, thorough bool) (r indexReport) {
-	checks := []string{"contracts", "target_reservations"}
+	checks := []string{"metadata", "contracts", "target_reservations", "anchor_state", "rate_cooldowns"}
 	if own {
-		checks = append(checks, tableMembers.sqlName())
+		for _, t := range []ownTable{tableMembers, tableLoads, tableAdvances, tablePassphrases} {
+			checks = append(checks, t.sqlName())
+		}
 	}
 	if thorough {
 		checks = []string{"100"}

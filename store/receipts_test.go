@@ -5,25 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"countersign/core"
 )
-
-// An environment variable that makes this test binary one of two consoles
-// that race for one request key: "path contract version scheme".
-const receiptChild = "COUNTERSIGN_TEST_RECEIPT_CHILD"
-
-func TestMain(m *testing.M) {
-	if args := os.Getenv(receiptChild); args != "" {
-		os.Exit(playReceiptChild(args))
-	}
-	os.Exit(m.Run())
-}
 
 // sameRequest is a creation whose request key and request are shared by every
 // attempt; contract and authorization are its own.
@@ -43,14 +31,12 @@ func requestOf(v core.RequestVersion, request core.Object) core.Object {
 
 var plainRequest = core.Object{"alias_name": "a", "description": "x"}
 
-// playReceiptChild is a console of its own process.
-func playReceiptChild(args string) int {
-	var path, id string
-	var version, scheme int
-	if _, err := fmt.Sscan(args, &path, &id, &version, &scheme); err != nil {
-		fmt.Println(err)
-		return 1
-	}
+// playReceiptChild is a console of its own process, one of two that race for
+// one request key: path, contract, version, scheme.
+func playReceiptChild(args []string) int {
+	path, id := args[0], args[1]
+	version, _ := strconv.Atoi(args[2])
+	scheme, _ := strconv.Atoi(args[3])
 	clock := &testClock{now: testStart}
 	s, err := Open(context.Background(), Options{Path: path, StoreID: testID, IntegrityKey: testKey, Clock: clock,
 		Limits: openLimits, Settle: -1, scheme: core.SchemeVersion(scheme)})
@@ -78,15 +64,13 @@ func TestReceiptRaceBetweenOldAndNewConsole(t *testing.T) {
 		r := newRig(t, nil)
 		var wg sync.WaitGroup
 		answers := make([]string, 2)
-		for i, child := range []string{"old 1 1", "new 2 2"} {
+		for i, console := range []string{"old 1 1", "new 2 2"} {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				cmd := exec.Command(os.Args[0])
-				cmd.Env = append(os.Environ(), receiptChild+"="+r.opts.Path+" "+child)
-				out, err := cmd.CombinedOutput()
+				out, err := child("receipt", append([]string{r.opts.Path}, strings.Fields(console)...)...).CombinedOutput()
 				if err != nil {
-					t.Errorf("round %d, %s: %v: %s", round, child, err, out)
+					t.Errorf("round %d, %s: %v: %s", round, console, err, out)
 				}
 				answers[i] = string(out)
 			}()

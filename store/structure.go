@@ -96,6 +96,10 @@ func checkStructure(ctx context.Context, q querier, objects []schemaObject, vers
 	if err := checkPartialIndex(objects, version); err != nil {
 		return err
 	}
+	// SQLite's own table of the numbers that were given out.
+	if o, _ := find(objects, "table", "sqlite_sequence"); o.sql != "CREATE TABLE sqlite_sequence(name,seq)" {
+		return refuse(ReasonColumns)
+	}
 	for _, o := range objects {
 		switch {
 		case o.kind == "trigger":
