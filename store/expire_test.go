@@ -1,0 +1,123 @@
+package store
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/core"
+)
+
+// shippedIdentifiers calls f with every identifier of every file that ships.
+func shippedIdentifiers(t *testing.T, f func(path string, id *ast.Ident)) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files++
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				f(filepath.ToSlash(path), id)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 100 {
+		t.Fatalf("only %d files were read", files)
+	}
+}
+
+// Releasing a PREPARED contract is the owner's decision: no command, screen,
+// sweep or timer reaches ExpirePrepared (design rule 9; seed 000).
+func TestNothingReachesExpirePrepared(t *testing.T) {
+	const name = "ExpirePrepared"
+	mentioned := map[string]int{}
+	shippedIdentifiers(t, func(path string, id *ast.Ident) {
+		if id.Name == name {
+			mentioned[path]++
+		}
+	})
+	if len(mentioned) != 1 || mentioned["../store/expire.go"] != 1 {
+		t.Errorf("%s is mentioned in %v; only its definition in store/expire.go may", name, mentioned)
+	}
+	if _, found := reflect.TypeFor[core.Store]().MethodByName(name); found {
+		t.Errorf("the engine's port offers %s", name)
+	}
+	if _, found := reflect.TypeFor[*core.Engine]().MethodByName(name); found {
+		t.Errorf("the engine offers %s", name)
+	}
+}
+
+// The store cannot contact the appliance or the anchor: it knows none of
+// their ports, so nothing it does, expiry included, can touch them.
+func TestTheStoreKnowsNoApplianceAndNoAnchor(t *testing.T) {
+	poisoned := map[string]bool{"Anchor": true, "Reader": true, "Sender": true, "Loader": true, "Lock": false}
+	for _, port := range []reflect.Type{reflect.TypeFor[core.Anchor](), reflect.TypeFor[core.Reader](),
+		reflect.TypeFor[core.Sender](), reflect.TypeFor[core.Loader]()} {
+		if !poisoned[port.Name()] {
+			t.Fatalf("this test does not look for %s", port.Name())
+		}
+		s := reflect.TypeFor[Store]()
+		for i := range s.NumField() {
+			if s.Field(i).Type == port {
+				t.Errorf("the store holds a %s", port.Name())
+			}
+		}
+	}
+}
+
+// The four preconditions: exactly PREPARED, really expired by the store's own
+// clock, never confirmed, and the version that was seen. Each failure leaves
+// everything as it was; success frees the key and touches nothing else.
+func TestExpirePreparedPreconditions(t *testing.T) {
+	r := newRig(t, nil)
+	c := r.create("a", "t", "i")
+	mark := r.anchor.mark
+	refuse := func(why string, version int64) {
+		t.Helper()
+		if _, err := r.ExpirePrepared(r.ctx, c.ID, version); err == nil {
+			t.Fatalf("expired although %s", why)
+		}
+	}
+	refuse("its window is open", c.StateVersion)
+	r.clock.add(testValidity - time.Microsecond)
+	refuse("one microsecond is left", c.StateVersion)
+	r.clock.add(time.Microsecond)
+	refuse("another version was seen", c.StateVersion+1)
+	expired, err := r.ExpirePrepared(r.ctx, c.ID, c.StateVersion)
+	if err != nil || expired.State != core.Expired {
+		t.Fatalf("got %s, %v", expired.State, err)
+	}
+	refuse("it has expired already", c.StateVersion)
+	refuse("it has expired already", expired.StateVersion)
+	if r.anchor.mark != mark {
+		t.Fatal("expiring moved the high-water mark")
+	}
+	b := r.create("b", "t", "i")
+	confirmed := r.confirm(b)
+	r.clock.add(2 * testValidity)
+	c = confirmed
+	refuse("it was confirmed", confirmed.StateVersion)
+	r.check()
+}
