@@ -110,7 +110,8 @@ type leakTest struct {
 	unnamed, secret *canarytest.Set
 
 	mu       sync.Mutex
-	searched map[string]int // how much was searched, by class
+	searched map[string]int    // how much was searched, by class
+	files    map[string]string // size and time of each file that was searched
 }
 
 func newLeakTest(t *testing.T) *leakTest {
@@ -119,7 +120,7 @@ func newLeakTest(t *testing.T) *leakTest {
 		t.Fatal(err)
 	}
 	t.Cleanup(appliance.Close)
-	l := &leakTest{t: t, all: canaries(t), relay: newRelay(t, appliance), searched: map[string]int{}}
+	l := &leakTest{t: t, all: canaries(t), relay: newRelay(t, appliance), searched: map[string]int{}, files: map[string]string{}}
 	l.unnamed, l.secret = l.all.Without("target name", "neighbour name"), l.all
 	for _, c := range l.all.Canaries() {
 		if !among(secrets, c.Name) {
@@ -132,7 +133,7 @@ func newLeakTest(t *testing.T) *leakTest {
 		c.Insert("aliases/alias", 2, "name", neighbourCanary, "type", "host", "address", "192.0.2.77",
 			"descr", planted(neighbourValue), "detail", planted(neighbourValue))
 	})
-	l.rig = newRig(t, rigOptions{simServer: appliance, deadlines: shortDeadlines, faultPoint: l.atCommit,
+	l.rig = newRig(t, rigOptions{simServer: appliance, faultPoint: l.atCommit,
 		front: func(*sim.Server) (string, string) { return l.relay.url, l.relay.pin }})
 	commitment, err := l.operators(l.store).Enrol(context.Background(), canaryOperator, canaryPass())
 	l.must(err)
@@ -205,13 +206,18 @@ func spelled(v any) []byte {
 	return out.Bytes()
 }
 
-// atCommit searches the store's files on both sides of every commit, the log
-// and its index included.
-func (l *leakTest) atCommit(string) { l.searchFolder(filepath.Join(l.dir, "store"), l.all) }
+// atCommit searches the store's files after every commit, the log and its
+// index included.
+func (l *leakTest) atCommit(point string) {
+	if strings.HasSuffix(point, "after commit") {
+		l.searchFolder(filepath.Join(l.dir, "store"), l.all)
+	}
+}
 
+// searchFolder searches all files that have changed since the last time.
 func (l *leakTest) searchFolder(dir string, set *canarytest.Set) {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || !l.changed(path, d) {
 			return err
 		}
 		data, err := os.ReadFile(path)
@@ -225,6 +231,19 @@ func (l *leakTest) searchFolder(dir string, set *canarytest.Set) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.t.Error(err)
 	}
+}
+
+func (l *leakTest) changed(path string, d fs.DirEntry) bool {
+	info, err := d.Info()
+	if err != nil {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := fmt.Sprint(info.Size(), info.ModTime())
+	before := l.files[path]
+	l.files[path] = now
+	return before != now
 }
 
 // relay stands between the console and the simulator and answers in its place

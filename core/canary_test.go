@@ -43,6 +43,7 @@ func TestNoValueLeaves(t *testing.T) {
 	l.searchLogged()
 	l.searchExport()
 	l.close()
+	clear(l.files) // all of them once more
 	l.searchFolder(filepath.Join(l.dir, "store"), l.all)
 	l.searchFolder(filepath.Join(l.dir, "keyring"), l.all.Without("API key"))
 	l.searchTables()
