@@ -11,12 +11,12 @@ func FooterLine(f *Frame, keys []Binding, s Situation, width int) string {
 	help := ""
 	line := ""
 	for _, b := range keys {
-		if b.Word == wordHelp && b.Reason(s) == "" {
+		if b.Word() == wordHelp && b.Reason(s) == "" {
 			help = " " + t.keyHint(b)
 		}
 	}
 	for _, b := range keys {
-		if b.Quiet || b.Word == wordHelp || b.Reason(s) != "" {
+		if b.Quiet || b.Word() == wordHelp || b.Reason(s) != "" {
 			continue
 		}
 		hint := " " + t.keyHint(b)
@@ -35,7 +35,7 @@ func FooterLine(f *Frame, keys []Binding, s Situation, width int) string {
 }
 
 func (t *Theme) keyHint(b Binding) string {
-	return t.Key.Render(b.Shown) + " " + t.Dim.Render(b.Word)
+	return t.Key.Render(b.Shown()) + " " + t.Dim.Render(b.Word())
 }
 
 // mostNotice is how many lines a notice may take; two are always kept free.

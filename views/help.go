@@ -79,8 +79,8 @@ func (h *Help) listed(p *page, wanted func(why string) bool) {
 		if !wanted(why) {
 			continue
 		}
-		lead := "   " + t.Key.Render(t.fit(b.Shown, keyWidth))
-		p.hanging(t.Text, lead, "   "+t.fit("", keyWidth), b.Word+": "+b.Long)
+		lead := "   " + t.Key.Render(t.fit(b.Shown(), keyWidth))
+		p.hanging(t.Text, lead, "   "+t.fit("", keyWidth), b.Word()+": "+b.Long)
 		if why != "" {
 			p.text(t.Warn, 3+keyWidth, "not now: "+why)
 		}

@@ -1,36 +1,37 @@
 package views
 
 import (
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"countersign/core"
 )
 
 // Binding is one key: what it does, in a word and in a sentence, and why it
-// does nothing now. Footer, help, palette and refusals all come from it.
+// does nothing now. Footer, help, palette and refusals all come from it. The
+// keys, their shown form and the word are those of [key.Binding].
 type Binding struct {
-	Keys   []string // as the terminal names them
-	Shown  string   // as people read it
-	Word   string   // for the footer
-	Long   string   // for help
-	Quiet  bool     // not in the footer
-	Always bool     // also while the screen waits for an answer
+	key.Binding
+	Long   string // for help
+	Quiet  bool   // not in the footer
+	Always bool   // also while the screen waits for an answer
 	Closed func(Situation) string
 }
 
-// Is reports whether a key is this binding's. Pasted text never is.
-func (b Binding) Is(msg tea.KeyMsg) bool {
-	if msg.Paste {
-		return false
-	}
-	name := msg.String()
-	for _, k := range b.Keys {
-		if k == name {
-			return true
-		}
-	}
-	return false
+// bind declares keys as the terminal names them, how people read them, and
+// what they do in a word and in a sentence.
+func bind(shown, word, long string, keys ...string) Binding {
+	return Binding{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, word)), Long: long}
 }
+
+// Shown is how people read the key.
+func (b Binding) Shown() string { return b.Help().Key }
+
+// Word is what the key does, in a word.
+func (b Binding) Word() string { return b.Help().Desc }
+
+// Is reports whether a key is this binding's. Pasted text never is.
+func (b Binding) Is(msg tea.KeyMsg) bool { return !msg.Paste && key.Matches(msg, b.Binding) }
 
 // Reason says why the key does nothing now, or "".
 func (b Binding) Reason(s Situation) string {
@@ -81,90 +82,86 @@ func NewKeyMap(m Marks) KeyMap {
 }
 
 func moving(k *KeyMap, m Marks) {
-	k.Up = Binding{Keys: []string{"up", "k"}, Shown: m.Up + " k", Word: "up", Always: true, Long: "one line up", Quiet: true}
-	k.Down = Binding{Keys: []string{"down", "j"}, Shown: m.Down + " j", Word: "down", Always: true, Long: "one line down", Quiet: true}
-	k.PageUp = Binding{Keys: []string{"pgup", "ctrl+b"}, Shown: "pgup", Word: "page up", Always: true, Long: "one page up", Quiet: true}
-	k.PageDown = Binding{Keys: []string{"pgdown", "ctrl+f"}, Shown: "pgdn", Word: "page down", Always: true, Long: "one page down", Quiet: true}
-	k.Top = Binding{Keys: []string{"home", "g"}, Shown: "g", Word: "top", Always: true, Long: "to the first line", Quiet: true}
-	k.Bottom = Binding{Keys: []string{"end", "G"}, Shown: "G", Word: "end", Always: true, Long: "to the last line", Quiet: true}
+	k.Up = bind(m.Up+" k", "up", "one line up", "up", "k").quiet().always()
+	k.Down = bind(m.Down+" j", "down", "one line down", "down", "j").quiet().always()
+	k.PageUp = bind("pgup", "page up", "one page up", "pgup", "ctrl+b").quiet().always()
+	k.PageDown = bind("pgdn", "page down", "one page down", "pgdown", "ctrl+f").quiet().always()
+	k.Top = bind("g", "top", "to the first line", "home", "g").quiet().always()
+	k.Bottom = bind("G", "end", "to the last line", "end", "G").quiet().always()
 }
 
 func browsing(k *KeyMap) {
-	k.Open = Binding{Keys: []string{"enter"}, Shown: "enter", Word: "open",
-		Long: "open the selected contract", Closed: emptyOr("open")}
-	k.New = Binding{Keys: []string{"n"}, Shown: "n", Word: "new change",
-		Long: "prepare a new change from a fresh reading", Closed: closedConsole}
-	k.Filter = Binding{Keys: []string{"/"}, Shown: "/", Word: "filter",
-		Long: "show only rows that contain what you type"}
-	k.NextList = Binding{Keys: []string{"tab"}, Shown: "tab", Word: "next list",
-		Long: "go to the next of Needs you, Active and History"}
-	k.PrevList = Binding{Keys: []string{"shift+tab"}, Shown: "shift+tab", Word: "previous list",
-		Long: "go to the previous list", Quiet: true}
-	k.HelpTyping = Binding{Keys: []string{"f1"}, Shown: "f1", Word: wordHelp, Always: true, Long: "list every key and why it is closed"}
-	k.Palette = Binding{Keys: []string{":"}, Shown: ":", Word: "command",
-		Long: "choose any command by its name"}
-	k.Help = Binding{Keys: []string{"?", "f1"}, Shown: "?", Word: wordHelp, Always: true,
-		Long: "list every key and why it is closed"}
-	k.Quit = Binding{Keys: []string{"q"}, Shown: "q", Word: wordQuit, Always: true,
-		Long: "leave the console; a run in flight is finished and recorded"}
-	k.Back = Binding{Keys: []string{"esc"}, Shown: "esc", Word: wordBack, Always: true, Long: "go back; nothing changes"}
-	k.Refresh = Binding{Keys: []string{"ctrl+r"}, Shown: "^r", Word: "probe again",
-		Long: "ask the firewall again for its version and state", Quiet: true}
-	k.Health = Binding{Keys: []string{"H"}, Shown: "H", Word: "health",
-		Long: "show the state of store, anchor and firewall", Quiet: true}
-	k.Inbox = Binding{Keys: []string{"i"}, Shown: "i", Word: "inbox",
-		Long: "list the authorizations waiting in the inbox", Quiet: true}
-	k.Copy = Binding{Keys: []string{"y"}, Shown: "y", Word: "copy",
-		Long: "copy the contract's id; again for each digest", Closed: ownReason("copy")}
-	k.Artifacts = Binding{Keys: []string{"a"}, Shown: "a", Word: "artifacts",
-		Long: "show how the protected artifacts are kept", Quiet: true, Closed: ownReason("artifacts")}
+	k.Open = bind("enter", "open", "open the selected contract", "enter").closedBy(emptyOr("open"))
+	k.New = bind("n", "new change", "prepare a new change from a fresh reading", "n").closedBy(closedConsole)
+	k.Filter = bind("/", "filter", "show only rows that contain what you type", "/")
+	k.NextList = bind("tab", "next list", "go to the next of Needs you, Active and History", "tab")
+	k.PrevList = bind("shift+tab", "previous list", "go to the previous list", "shift+tab").quiet()
+	k.HelpTyping = bind("f1", wordHelp, "list every key and why it is closed", "f1").always()
+	k.Palette = bind(":", "command", "choose any command by its name", ":")
+	k.Help = bind("?", wordHelp, "list every key and why it is closed", "?", "f1").always()
+	k.Quit = bind("q", wordQuit, "leave the console; a run in flight is finished and recorded", "q").always()
+	k.Back = bind("esc", wordBack, "go back; nothing changes", "esc").always()
+	k.Refresh = bind("^r", "probe again", "ask the firewall again for its version and state", "ctrl+r").quiet()
+	k.Health = bind("H", "health", "show the state of store, anchor and firewall", "H").quiet()
+	k.Inbox = bind("i", "inbox", "list the authorizations waiting in the inbox", "i").quiet()
+	k.Copy = bind("y", "copy", "copy the contract's id; again for each digest", "y").closedBy(ownReason("copy"))
+	k.Artifacts = bind("a", "artifacts", "show how the protected artifacts are kept", "a").quiet().
+		closedBy(ownReason("artifacts"))
 }
 
 func acting(k *KeyMap) {
-	act := func(key string, name core.ActionName, word, long string) Binding {
-		return Binding{Keys: []string{key}, Shown: key, Word: word, Long: long, Closed: action(name)}
+	act := func(letter string, name core.ActionName, word, long string) Binding {
+		return bind(letter, word, long, letter).closedBy(action(name))
 	}
 	k.Confirm = act("c", core.ActConfirm, "confirm", "review the change and confirm it as yourself")
 	k.Execute = act("x", core.ActExecute, "execute", "send the confirmed change, once")
 	k.Rollback = act("r", core.ActRollback, "roll back", "write the old state back, once")
 	k.Reconcile = act("R", core.ActReconcile, "reconcile", "conclude from a fresh reading what happened")
 	k.Decline = act("d", core.ActDecline, "decline", "end the contract before anything is sent")
-	k.Watch = Binding{Keys: []string{"w"}, Shown: "w", Word: "watch", Long: "watch the run that is under way", Closed: ownReason("watch")}
+	k.Watch = bind("w", "watch", "watch the run that is under way", "w").closedBy(ownReason("watch"))
 	k.Load = act("L", core.ActLoad, "load", "ask the firewall to load what is stored, once")
 }
 
 func agreeing(k *KeyMap) {
-	k.Choose = Binding{Keys: []string{"enter"}, Shown: "enter", Word: "choose", Long: "take the selected line", Closed: ownReason("choose")}
-	k.NextField = Binding{Keys: []string{"enter", "tab"}, Shown: "enter", Word: "next", Long: "go on to the next field", Closed: ownReason("next")}
-	k.ReadAgain = Binding{Keys: []string{"ctrl+r"}, Shown: "^r", Word: "read again", Long: "read the target from the firewall again"}
-	k.ReadAgainR = Binding{Keys: []string{"r"}, Shown: "r", Word: "read again", Long: "read the target from the firewall again"}
-	k.DeclineHere = Binding{Keys: []string{"ctrl+d"}, Shown: "^d", Word: "decline",
-		Long: "end the contract before anything is sent", Closed: action(core.ActDecline)}
-	k.Send = Binding{Keys: []string{"enter"}, Shown: "enter", Word: "send now",
-		Long: "send the one request of this contract", Closed: ownReason("send now")}
-	k.Background = Binding{Keys: []string{"b", "esc"}, Shown: "b", Word: wordBack, Always: true,
-		Long: "back; a run keeps running and is recorded"}
-	k.Evidence = Binding{Keys: []string{"e"}, Shown: "e", Word: "evidence",
-		Long: "show the contract's bindings and its audit timeline"}
-	k.Agree = Binding{Keys: []string{"enter"}, Shown: "enter", Word: "agree", Long: "agree with your passphrase", Closed: ownReason("next")}
-	k.Operator = Binding{Keys: []string{"ctrl+o"}, Shown: "^o", Word: "other operator",
-		Long: "ask another enrolled operator", Quiet: true, Closed: oneOperator}
-	k.FromInbox = Binding{Keys: []string{"ctrl+t"}, Shown: "^t", Word: "take from inbox",
-		Long: "use what was signed elsewhere and waits in the inbox", Closed: ownReason("take from inbox")}
-	k.FromInboxT = k.FromInbox
-	k.FromInboxT.Keys, k.FromInboxT.Shown = []string{"t"}, "t"
-	k.Export = Binding{Keys: []string{"ctrl+x"}, Shown: "^x", Word: "sign elsewhere", Quiet: true,
-		Long: "write a request that is signed on another machine", Closed: ownReason("sign elsewhere")}
-	k.ExportS = k.Export
-	k.ExportS.Keys, k.ExportS.Shown = []string{"s"}, "s"
-	k.Arm = Binding{Keys: []string{"enter"}, Shown: "enter", Word: "arm", Long: "let this happen to the next change, once"}
-	k.Disarm = Binding{Keys: []string{"x"}, Shown: "x", Word: "clear all", Long: "take back everything that is armed"}
-	k.LeaveNow = Binding{Keys: []string{"Q"}, Shown: "Q", Word: "leave", Long: "leave; the run is finished and recorded first"}
-	k.Stay = Binding{Keys: []string{"esc", "b"}, Shown: "esc", Word: "stay", Long: "stay in the console"}
+	k.Choose = bind("enter", "choose", "take the selected line", "enter").closedBy(ownReason("choose"))
+	k.NextField = bind("enter", "next", "go on to the next field", "enter", "tab").closedBy(ownReason("next"))
+	k.ReadAgain = bind("^r", "read again", "read the target from the firewall again", "ctrl+r")
+	k.ReadAgainR = bind("r", "read again", "read the target from the firewall again", "r")
+	k.DeclineHere = bind("^d", "decline", "end the contract before anything is sent", "ctrl+d").
+		closedBy(action(core.ActDecline))
+	k.Send = bind("enter", "send now", "send the one request of this contract", "enter").
+		closedBy(ownReason("send now"))
+	k.Background = bind("b", wordBack, "back; a run keeps running and is recorded", "b", "esc").always()
+	k.Evidence = bind("e", "evidence", "show the contract's bindings and its audit timeline", "e")
+	k.Agree = bind("enter", "agree", "agree with your passphrase", "enter").closedBy(ownReason("next"))
+	k.Operator = bind("^o", "other operator", "ask another enrolled operator", "ctrl+o").quiet().closedBy(oneOperator)
+	k.FromInbox = bind("^t", "take from inbox", "use what was signed elsewhere and waits in the inbox", "ctrl+t").
+		closedBy(ownReason("take from inbox"))
+	k.FromInboxT = k.FromInbox.on("t")
+	k.Export = bind("^x", "sign elsewhere", "write a request that is signed on another machine", "ctrl+x").quiet().
+		closedBy(ownReason("sign elsewhere"))
+	k.ExportS = k.Export.on("s")
+	k.Arm = bind("enter", "arm", "let this happen to the next change, once", "enter")
+	k.Disarm = bind("x", "clear all", "take back everything that is armed", "x")
+	k.LeaveNow = bind("Q", "leave", "leave; the run is finished and recorded first", "Q")
+	k.Stay = bind("esc", "stay", "stay in the console", "esc", "b")
 }
 
 // as gives a binding another word for one screen.
-func (b Binding) as(word string) Binding { b.Word = word; return b }
+func (b Binding) as(word string) Binding { b.SetHelp(b.Shown(), word); return b }
+
+// on puts a binding on another key.
+func (b Binding) on(name string) Binding {
+	b.SetKeys(name)
+	b.SetHelp(name, b.Word())
+	return b
+}
+
+// always keeps a key working while the screen waits for an answer.
+func (b Binding) always() Binding { b.Always = true; return b }
+
+// closedBy gives a binding its reason to do nothing.
+func (b Binding) closedBy(why func(Situation) string) Binding { b.Closed = why; return b }
 
 // emptyOr is closed when nothing is selected, or for the screen's own reason.
 func emptyOr(word string) func(Situation) string {
@@ -202,7 +199,7 @@ func ownReason(word string) func(Situation) string {
 	return func(s Situation) string { return s.Own[word] }
 }
 
-// quiet keeps a binding out of the footer of one screen.
+// quiet keeps a binding out of the footer.
 func (b Binding) quiet() Binding { b.Quiet = true; return b }
 
 // loud puts a binding into the footer of one screen.

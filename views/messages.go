@@ -136,7 +136,7 @@ func Refused(err error) Notice {
 
 // ClosedKey is the notice of a key that does not work now.
 func ClosedKey(b Binding, reason string) Notice {
-	return Notice{Text: b.Shown + " " + b.Word + ": not now, " + reason, Refusal: true}
+	return Notice{Text: b.Shown() + " " + b.Word() + ": not now, " + reason, Refusal: true}
 }
 
 // Told is a notice that is no refusal.

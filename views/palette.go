@@ -23,10 +23,10 @@ type command struct {
 func NewPalette(f *Frame, keys []Binding, s Situation) *Palette {
 	p := &Palette{base: base{Frame: f}}
 	for _, b := range keys {
-		if b.Always && b.Quiet || b.Word == f.KeyMap.Palette.Word {
+		if b.Always && b.Quiet || b.Word() == f.KeyMap.Palette.Word() {
 			continue
 		}
-		p.commands = append(p.commands, command{b.Word, b.Long, b.Reason(s), PressKey{b.Keys[0]}})
+		p.commands = append(p.commands, command{b.Word(), b.Long, b.Reason(s), PressKey{b.Keys()[0]}})
 	}
 	for _, c := range places(f) {
 		if !p.has(c.name) {
