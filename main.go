@@ -33,6 +33,8 @@ import (
 )
 
 func main() {
+	// A core dump would put on disk what is only ever held in memory.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	os.Exit(command.Execute(context.Background(), wiring{}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
