@@ -23,7 +23,9 @@ type Confirm struct {
 
 // NewConfirm reviews a contract for its confirmation.
 func NewConfirm(f *Frame, id string) *Confirm {
-	return &Confirm{gate: gate{base: base{Frame: f}, waiting: waitFirewall}, id: id, name: entry{refusePaste: true}}
+	c := &Confirm{gate: gate{base: base{Frame: f}, waiting: waitFirewall}, id: id, name: newEntry()}
+	c.name.refusePaste = true
+	return c
 }
 
 // Init reads the target afresh.
@@ -162,7 +164,7 @@ func (c *Confirm) press(msg tea.KeyMsg) Intent {
 		c.secret.key(msg)
 		return nil
 	}
-	if _, refused := c.name.key(msg); refused {
+	if refused := c.name.key(msg); refused {
 		return Say{Notice{Text: sayPasteRefused, Refusal: true}}
 	}
 	return nil

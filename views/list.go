@@ -36,7 +36,7 @@ type List struct {
 
 // NewList starts with what needs a person, or else with what is under way.
 func NewList(f *Frame) *List {
-	l := &List{base: base{Frame: f}, list: core.ListActive, window: newWindow()}
+	l := &List{base: base{Frame: f}, list: core.ListActive, window: newWindow(), filter: newEntry()}
 	if f.Header.Counts.NeedsYou > 0 {
 		l.list = core.ListNeedsYou
 	}
@@ -130,7 +130,7 @@ func (l *List) key(msg tea.KeyMsg) Intent {
 	}
 	switch {
 	case k.Back.Is(msg):
-		return l.setFilter("")
+		return l.showAll()
 	case k.Filter.Is(msg):
 		l.typing = true
 		return nil
@@ -174,7 +174,7 @@ func (l *List) move(msg tea.KeyMsg) Intent {
 func (l *List) typeFilter(msg tea.KeyMsg) Intent {
 	switch k := l.KeyMap; {
 	case k.Back.Is(msg):
-		return l.setFilter("")
+		return l.showAll()
 	case k.Choose.Is(msg):
 		l.typing = false
 		return nil
@@ -189,10 +189,10 @@ func (l *List) typeFilter(msg tea.KeyMsg) Intent {
 	return nil
 }
 
-func (l *List) setFilter(text string) Intent {
-	l.typing, l.toEnd = false, false
-	l.filter = entry{text: []rune(text)}
-	return l.setFilterText(text)
+// showAll takes the filter away.
+func (l *List) showAll() Intent {
+	l.filter, l.typing, l.toEnd = newEntry(), false, false
+	return l.setFilterText("")
 }
 
 func (l *List) setFilterText(text string) Intent {
@@ -227,7 +227,7 @@ func (l *List) switchTo(name core.ListName) Intent {
 // open starts a list from its beginning.
 func (l *List) open(name core.ListName) Intent {
 	l.list, l.window, l.search = name, newWindow(), nil
-	l.filter, l.typing, l.toEnd, l.failure = entry{}, false, false, nil
+	l.filter, l.typing, l.toEnd, l.failure = newEntry(), false, false, nil
 	l.selected, l.top, l.id, l.asked = 0, 0, "", false
 	return l.want("")
 }

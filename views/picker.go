@@ -27,7 +27,7 @@ type picker struct {
 }
 
 func newPicker(t *Theme, choices []choice) picker {
-	p := picker{theme: t, choices: choices}
+	p := picker{theme: t, choices: choices, filter: newEntry()}
 	for _, c := range choices {
 		p.widest = max(p.widest, ansi.StringWidth(t.Clean(c.label)))
 	}

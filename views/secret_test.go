@@ -67,19 +67,3 @@ func TestPromptHidesTheLength(t *testing.T) {
 		t.Errorf("one letter shows %q, forty-one show %q", one, many)
 	}
 }
-
-func TestEntryRefusesPasteWhereItMust(t *testing.T) {
-	paste := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("web_servers"), Paste: true}
-	name := entry{refusePaste: true}
-	if taken, refused := name.key(paste); !taken || !refused || name.String() != "" {
-		t.Errorf("a typed name took pasted text: %q", name.String())
-	}
-	filter := entry{}
-	if _, refused := filter.key(paste); refused || filter.String() != "web_servers" {
-		t.Errorf("a filter refused pasted text")
-	}
-	filter.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("\x1b[2J\n")})
-	if filter.String() != "web_servers[2J" {
-		t.Errorf("control characters were taken: %q", filter.String())
-	}
-}
