@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/huh"
 	"github.com/charmbracelet/lipgloss"
@@ -155,8 +157,13 @@ func (f *form) resize(width, height int) {
 	f.form.WithWidth(min(width-4, 100)).WithHeight(max(3, height-formHead))
 }
 
-// update reports whether the form has just been completed.
+// update reports whether the form has just been completed. The keys that
+// delete a word ahead are dropped: textinput v1.0.0 panics at them on a line's
+// last letter, and huh does not let its key map be changed.
 func (f *form) update(msg tea.Msg) (done bool, cmd tea.Cmd) {
+	if k, ok := msg.(tea.KeyMsg); ok && key.Matches(k, textinput.DefaultKeyMap.DeleteWordForward) {
+		return false, nil
+	}
 	m, cmd := f.form.Update(msg)
 	if next, ok := m.(*huh.Form); ok {
 		f.form = next

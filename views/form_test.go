@@ -115,6 +115,18 @@ func TestFormPaste(t *testing.T) {
 	}
 }
 
+// On the last letter textinput panics at the keys that delete a word ahead.
+func TestFormSurvivesDeletingAhead(t *testing.T) {
+	for _, deleting := range []tea.KeyMsg{{Type: tea.KeyRunes, Runes: []rune{'d'}, Alt: true}, {Type: tea.KeyDelete, Alt: true}} {
+		f := startForm(core.Field{Name: "text", Kind: core.TextField, Current: "old"})
+		drive(f, tea.KeyMsg{Type: tea.KeyLeft})
+		drive(f, deleting)
+		if got := f.values()["text"]; got != "old" {
+			t.Errorf("%s gives %q", deleting, got)
+		}
+	}
+}
+
 // No stray key agrees to anything: a yes or no is a selection, and y is not
 // one of its keys.
 func TestFormHasNoConfirm(t *testing.T) {
