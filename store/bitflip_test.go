@@ -67,6 +67,7 @@ func flipStore(t *testing.T) (o Options, known truth) {
 // history, a key or a mark silently another one, and never can something that
 // was spent be spent again.
 func TestOneFlippedBit(t *testing.T) {
+	t.Parallel()
 	o, known := flipStore(t)
 	original, err := os.ReadFile(o.Path)
 	if err != nil {

@@ -403,7 +403,10 @@ func (r *replay) checkState(step opsStep, result string) {
 	}
 }
 
-func TestConformanceStoreOps(t *testing.T) { replayFile(t, "store_ops.json") }
+func TestConformanceStoreOps(t *testing.T) {
+	t.Parallel()
+	replayFile(t, "store_ops.json")
+}
 
 func TestConformanceRatePolicy(t *testing.T) { replayFile(t, "rate_policy.json") }
 

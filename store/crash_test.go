@@ -191,6 +191,7 @@ func dump(t testing.TB, path string) string {
 }
 
 func TestCrashMatrix(t *testing.T) {
+	t.Parallel()
 	// A first run without a crash says which points there are and what the
 	// file holds before and after each.
 	path := filepath.Join(t.TempDir(), "store", "contracts.sqlite3")
@@ -248,6 +249,7 @@ func crashAt(t *testing.T, n int, name string) string {
 // A migration that is killed at any point leaves a store of the old schema or
 // of the new one, and the next opening finishes it.
 func TestCrashInMigration(t *testing.T) {
+	t.Parallel()
 	m := loadManifest(t)
 	points := 0
 	for _, file := range []string{"v6.sqlite3", "v7.sqlite3", "v8.sqlite3"} {

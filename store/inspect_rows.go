@@ -101,7 +101,8 @@ func (f *findings) checkLog(ctx context.Context, q querier, m *macs, t ownTable)
 	if err != nil {
 		return classify(err)
 	}
-	return t.each(rows, func(r scannedOwn) error {
+	var bad []string
+	err = t.each(rows, func(r scannedOwn) error {
 		if f.logs.add(m, t, r.ownRow, r.typed && r.exists()) {
 			return nil
 		}
@@ -109,9 +110,24 @@ func (f *findings) checkLog(ctx context.Context, q querier, m *macs, t ownTable)
 		if !isOfContract {
 			return refuse(ReasonOwnRow)
 		}
-		f.flaws = append(f.flaws, foundFlaw{Flaw: Flaw{ContractID: id, Reason: ReasonOwnRow}})
+		bad = append(bad, id)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	for _, id := range bad {
+		flaw := foundFlaw{Flaw: Flaw{ContractID: id, Reason: ReasonOwnRow}}
+		found, err := contractRows(ctx, q, "WHERE contract_id = ?", id)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			flaw.claims = found[0].claims()
+		}
+		f.flaws = append(f.flaws, flaw)
+	}
+	return nil
 }
 
 // contractOf returns the contract that a row only concerns; rows of the

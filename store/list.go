@@ -28,12 +28,16 @@ func (s *Store) List(ctx context.Context, q core.ListQuery) (core.ListPage, erro
 			return err
 		}
 		for len(page.Items) < limit {
-			places, err := t.nextPlaces(q, before, limit-len(page.Items))
+			// Rows of quarantined contracts are left out, never all of a page.
+			places, err := t.nextPlaces(q, before, limit-len(page.Items)+len(s.flaws.all()))
 			if err != nil || len(places) == 0 {
 				page.Next = ""
 				return err
 			}
 			for _, r := range places {
+				if len(page.Items) == limit {
+					return nil
+				}
 				before, page.Next = r.number(0), r.text(1)
 				if err := t.addItem(&page, r); err != nil {
 					return err
@@ -100,13 +104,13 @@ func (t *tx) nextPlaces(q core.ListQuery, before int64, limit int) ([]ownRow, er
 func (t *tx) places(q core.ListQuery, before int64, limit int) ([]ownRow, error) {
 	switch q.List {
 	case core.ListActive:
-		return t.rows(tableMembers, "WHERE position < ? AND state IN ("+activeStates+") ORDER BY position DESC LIMIT ?",
+		return t.goodPlaces("WHERE position < ? AND state IN ("+activeStates+") ORDER BY position DESC LIMIT ?",
 			before, limit)
 	case core.ListHistory:
-		return t.rows(tableMembers, "WHERE position < ? ORDER BY position DESC LIMIT ?", before, limit)
+		return t.goodPlaces("WHERE position < ? ORDER BY position DESC LIMIT ?", before, limit)
 	case core.ListNeedsYou:
 		from, to := t.soon(q.Soon)
-		return t.rows(tableMembers, "WHERE position IN ("+
+		return t.goodPlaces("WHERE position IN ("+
 			"SELECT position FROM cs_members WHERE state IN ("+waitingStates+") UNION ALL "+
 			"SELECT position FROM cs_members WHERE state IN ("+expiringStates+") AND expires_at > ? AND expires_at <= ?"+
 			") AND position < ? ORDER BY position DESC LIMIT ?", from, to, before, limit)

@@ -99,3 +99,23 @@ func (t *tx) updateMember(c core.Contract, before core.State, old, new member) (
 	t.head.states[c.State]++
 	return mac, nil
 }
+
+// goodPlaces reads rows of the set. A row that is not authentic is left out
+// if its contract is quarantined, and an error otherwise.
+func (t *tx) goodPlaces(where string, args ...any) ([]ownRow, error) {
+	rows, err := t.QueryContext(t.ctx, tableMembers.selectSQL(where), args...)
+	if err != nil {
+		return nil, err
+	}
+	var good []ownRow
+	err = tableMembers.each(rows, func(r scannedOwn) error {
+		switch {
+		case r.typed && tableMembers.verified(t.macs, r.ownRow):
+			good = append(good, r.ownRow)
+		case t.s.flaws.of(r.text(1)) == nil:
+			return tableMembers.errOwnRow()
+		}
+		return nil
+	})
+	return good, err
+}

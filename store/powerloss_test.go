@@ -16,6 +16,7 @@ import (
 // each frame, must be a moment of the history: the commits up to some point
 // whole, and nothing of the later ones.
 func TestPowerLossLeavesAPrefixOfHistory(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store", "contracts.sqlite3")
 	history := []string{"no tables"}
 	var database, log []byte

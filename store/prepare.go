@@ -31,7 +31,7 @@ func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
 		}
 	}
 	for _, flaw := range f.flaws {
-		s.flaws.add(flaw.Flaw, flaw.claims)
+		s.flaws.add(flaw.Flaw, flaw.claims, core.Instant(s.clock.Now()))
 	}
 	if !f.own && len(f.flaws) > 0 {
 		return s.connectReader(ctx, o.layer, fmt.Errorf("%w: this store was never used by this console and has a flaw; "+

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sort"
 	"sync"
+	"time"
 
 	"countersign/core"
 )
@@ -14,35 +15,63 @@ import (
 // cannot free either.
 type claims struct {
 	keys, targets map[string]bool
+	// writing: by one of them it was under way or in doubt, so the firewall
+	// may still be writing when the flaw is found.
+	writing bool
 }
 
 func (r *contractRow) claims() claims {
-	c := claims{keys: map[string]bool{r.key.s: true}, targets: map[string]bool{r.target.s: true}}
+	c := claims{keys: map[string]bool{r.key.s: true}, targets: map[string]bool{r.target.s: true},
+		writing: mayWrite(core.State(r.state.s))}
 	if payload, ok := r.payload.([]byte); ok {
 		if read, err := core.DecodeContract(payload); err == nil {
 			c.keys[read.IdempotencyKey.String()] = true
 			c.targets[read.TargetIdentityDigest.String()] = true
+			c.writing = c.writing || mayWrite(read.State)
 		}
 	}
 	return c
 }
+
+// claims of a place in the set whose record was removed.
+func placeClaims(r ownRow) claims {
+	return claims{keys: map[string]bool{r.text(3): true}, targets: map[string]bool{r.text(4): true},
+		writing: mayWrite(memberState(r))}
+}
+
+func mayWrite(s core.State) bool { return s.InFlight() || s == core.Reconciliation }
 
 // flaws is the list of quarantined records, by contract id.
 type flaws struct {
 	mu   sync.RWMutex
 	byID map[string]Flaw
 	held map[string]claims
+	// The newest discovery of a record that may have been under way.
+	writingAt time.Time
+	writingID string
 }
 
-func (f *flaws) add(flaw Flaw, c claims) {
+func (f *flaws) add(flaw Flaw, c claims, at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.byID == nil {
 		f.byID, f.held = map[string]Flaw{}, map[string]claims{}
 	}
-	if _, known := f.byID[flaw.ContractID]; !known {
-		f.byID[flaw.ContractID], f.held[flaw.ContractID] = flaw, c
+	if _, known := f.byID[flaw.ContractID]; known {
+		return
 	}
+	f.byID[flaw.ContractID], f.held[flaw.ContractID] = flaw, c
+	if c.writing {
+		f.writingAt, f.writingID = at, flaw.ContractID
+	}
+}
+
+// writing returns the newest discovery of a record that may have been under
+// way, or a zero time.
+func (f *flaws) writing() (time.Time, string) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.writingAt, f.writingID
 }
 
 // of returns the flaw of one contract, or nil.

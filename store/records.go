@@ -192,7 +192,7 @@ func (t *tx) verify(r contractRow) (loaded, error) {
 	l, err := t.examine(r)
 	var flaw *Flaw
 	if errors.As(err, &flaw) {
-		t.s.flaws.add(*flaw, r.claims())
+		t.s.flaws.add(*flaw, r.claims(), t.now)
 	}
 	return l, err
 }

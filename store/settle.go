@@ -19,19 +19,34 @@ func (s *Store) LastAmbiguous(ctx context.Context) (at time.Time, contractID str
 	return at, contractID, err
 }
 
+// lastAmbiguous counts the discovery of a flawed record that may have been
+// under way as an ambiguous send as well: when its last byte left is not
+// known any more.
 func (t *tx) lastAmbiguous() (time.Time, string, error) {
+	at, id, err := t.recordedAmbiguous()
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	if found, flawed := t.s.flaws.writing(); found.After(at) {
+		return found, flawed, nil
+	}
+	return at, id, nil
+}
+
+func (t *tx) recordedAmbiguous() (time.Time, string, error) {
 	if !t.s.own {
 		return t.foreignAmbiguous()
 	}
-	rows, err := t.rows(tableMembers, "WHERE ambiguous_at IS NOT NULL ORDER BY ambiguous_at DESC, position DESC LIMIT 1")
-	if err != nil || len(rows) == 0 {
+	places, err := t.goodPlaces("WHERE ambiguous_at IS NOT NULL ORDER BY ambiguous_at DESC, position DESC LIMIT ?",
+		1+len(t.s.flaws.all()))
+	if err != nil || len(places) == 0 {
 		return time.Time{}, "", err
 	}
-	m := memberOf(rows[0])
+	m := memberOf(places[0])
 	if m.ambiguousAt == nil {
 		return time.Time{}, "", tableMembers.errOwnRow()
 	}
-	return *m.ambiguousAt, rows[0].text(1), nil
+	return *m.ambiguousAt, places[0].text(1), nil
 }
 
 // checkSettled refuses anything new while an ambiguous send may still be

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 )
 
@@ -20,7 +21,7 @@ func (f *findings) checkStrays(ctx context.Context, q querier, m *macs) error {
 		return classify(err)
 	}
 	if f.own {
-		if err := f.checkPlaces(ctx, q, m); err != nil {
+		if err := errors.Join(f.checkPlaces(ctx, q, m), f.countNotes(ctx, q, m)); err != nil {
 			return err
 		}
 	}
@@ -70,6 +71,27 @@ func (f *findings) explained(ctx context.Context, q querier, table string) (n in
 	return n, nil
 }
 
+// countNotes counts the notes that stand beside no event. Where the event is
+// missing, its contract is flawed already.
+func (f *findings) countNotes(ctx context.Context, q querier, m *macs) error {
+	var count int64
+	if err := q.QueryRowContext(ctx, "SELECT count(*) FROM cs_notes").Scan(&count); err != nil {
+		return classify(err)
+	}
+	if count == f.logs.rows { // nothing but notes was counted so far
+		return nil
+	}
+	rows, err := q.QueryContext(ctx, tableNotes.selectSQL("WHERE NOT EXISTS (SELECT 1 FROM audit_events "+
+		"JOIN contracts USING (contract_id) WHERE audit_events.sequence = cs_notes.sequence)"))
+	if err != nil {
+		return classify(err)
+	}
+	return tableNotes.each(rows, func(r scannedOwn) error {
+		f.logs.add(m, tableNotes, r.ownRow, r.typed && r.exists())
+		return nil
+	})
+}
+
 // checkPlaces finds the rows of cs_members that no contract has.
 func (f *findings) checkPlaces(ctx context.Context, q querier, m *macs) error {
 	var count int64
@@ -91,8 +113,7 @@ func (f *findings) checkPlaces(ctx context.Context, q querier, m *macs) error {
 		if slices.ContainsFunc(f.flaws, func(flaw foundFlaw) bool { return flaw.claimedID == r.text(1) }) {
 			reason = ReasonIndexMismatch
 		}
-		f.flaws = append(f.flaws, foundFlaw{Flaw: Flaw{ContractID: r.text(1), Reason: reason}, claims: claims{
-			keys: map[string]bool{r.text(3): true}, targets: map[string]bool{r.text(4): true}}})
+		f.flaws = append(f.flaws, foundFlaw{Flaw: Flaw{ContractID: r.text(1), Reason: reason}, claims: placeClaims(r)})
 	}
 	f.members += int64(len(rows))
 	f.memberEvents += w.memberEvents
