@@ -62,7 +62,7 @@ func TestEntryEdits(t *testing.T) {
 // breaks the line, wherever the caret is.
 func TestEntryTakesEveryKey(t *testing.T) {
 	common := []tea.KeyMsg{letter('a'), {Type: tea.KeySpace, Runes: []rune{' '}},
-		{Type: tea.KeyRunes, Runes: []rune("ä b\n"), Paste: true}, {Type: tea.KeyLeft}, {Type: tea.KeyRight}}
+		{Type: tea.KeyRunes, Runes: []rune("ä b\n"), Paste: true}, {Type: tea.KeyLeft}, {Type: tea.KeyRight}, {Type: tea.KeyCtrlV}}
 	for _, r := range "bdf" {
 		common = append(common, tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: true})
 	}
