@@ -2,7 +2,10 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"countersign/canon"
 )
 
 // Authorize is gate one on the spot: an enrolled operator issues the one-shot
@@ -13,9 +16,10 @@ func (e *Engine) Authorize(ctx context.Context, d Draft, operator string, passph
 	if !e.set.OnTheSpot {
 		return "", fmt.Errorf("%w: this console takes authorizations from the inbox only", ErrPolicy)
 	}
-	if id, err := e.replay(ctx, d, operator); id != "" || err != nil {
-		return id, err
-	}
+	return e.submit(ctx, d, operator, func(d Draft) (string, error) { return e.authorize(ctx, d, operator, passphrase) })
+}
+
+func (e *Engine) authorize(ctx context.Context, d Draft, operator string, passphrase []byte) (string, error) {
 	fresh, err := e.admissible(ctx, d, "")
 	if err != nil {
 		return "", err
@@ -37,14 +41,45 @@ func (e *Engine) AuthorizeFromInbox(ctx context.Context, d Draft, a Authorizatio
 	if e.p.OffHost == nil {
 		return "", ErrVerifierMissing
 	}
-	if id, err := e.replay(ctx, d, operator); id != "" || err != nil {
-		return id, err
+	return e.submit(ctx, d, operator, func(d Draft) (string, error) {
+		fresh, err := e.admissible(ctx, d, a.AuthorizationID)
+		if err != nil {
+			return "", err
+		}
+		return e.create(ctx, fresh, a, e.p.OffHost, operator)
+	})
+}
+
+// draftPurpose separates digests of submitted requests from every other.
+const draftPurpose = canon.Purpose("countersign-submitted-draft")
+
+// submit puts a draft's request key on disk before anything is asked of the
+// store (design section 5). An equal request whose answer was never heard, as
+// after a crash, goes on under its old key, and is answered with what it
+// created.
+func (e *Engine) submit(ctx context.Context, d Draft, caller string, do func(Draft) (string, error)) (string, error) {
+	if err := e.mayChange(); err != nil {
+		return "", err
 	}
-	fresh, err := e.admissible(ctx, d, a.AuthorizationID)
+	request, err := canon.Sum(draftPurpose, nil, requestOf(d))
 	if err != nil {
 		return "", err
 	}
-	return e.create(ctx, fresh, a, e.p.OffHost, operator)
+	work := context.WithoutCancel(ctx)
+	if d.RequestKey, err = e.p.Store.SubmitDraft(work, caller, request, d.RequestKey, e.startedAt()); err != nil {
+		return "", err
+	}
+	id, err := e.replay(ctx, d, caller)
+	if id == "" && err == nil {
+		id, err = do(d)
+	}
+	answered := e.p.Store.AnswerDraft(work, caller, request, d.RequestKey)
+	if id != "" {
+		// Unrecorded, an equal request would only be answered with the same
+		// contract once more.
+		return id, err
+	}
+	return "", errors.Join(err, answered)
 }
 
 // replay answers a retried request from its receipt: a lost answer or a

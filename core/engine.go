@@ -51,6 +51,7 @@ type Engine struct {
 	runs *runs
 
 	taking sync.Mutex // held while the executor lock changes hands
+	since  time.Time  // when this process became the executor; under mu
 	mu     sync.Mutex
 	header Header
 	status ApplianceStatus
@@ -93,6 +94,9 @@ func (e *Engine) Start(ctx context.Context) (StartReport, error) {
 // be sent: later it would take a live run for an interrupted one.
 func (e *Engine) takeOver(ctx context.Context) (StartReport, error) {
 	report := StartReport{Mode: ModeExecutor}
+	e.mu.Lock()
+	e.since = e.p.Clock.Now()
+	e.mu.Unlock()
 	e.setAnchor(e.exec.checkAnchor(ctx))
 	moved, err := e.p.Store.RecoverInterrupted(ctx)
 	if err != nil {
@@ -126,6 +130,13 @@ func (e *Engine) succeed(ctx context.Context) error {
 	defer e.mu.Unlock()
 	e.header.Mode, e.header.TakenOver = report.Mode, &report
 	return nil
+}
+
+// startedAt is when this process became the executor.
+func (e *Engine) startedAt() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.since
 }
 
 func (e *Engine) setMode(m Mode) {

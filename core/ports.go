@@ -51,6 +51,13 @@ type StoreWriter interface {
 	// order (design section 2, D). Errors wrap ErrBlocked, ErrSpent, ErrLimit,
 	// ErrConflict; after each of them nothing was spent.
 	AuthorizeAndCreate(ctx context.Context, c Creation) (Contract, error)
+	// SubmitDraft records durably that a request is about to be submitted and
+	// returns the key to use: the given one, or that of an equal request of the
+	// same caller, submitted before `before` by a console that died without
+	// hearing the answer (design section 5).
+	SubmitDraft(ctx context.Context, caller string, request canon.Digest, key string, before time.Time) (string, error)
+	// AnswerDraft records that the caller heard the answer.
+	AnswerDraft(ctx context.Context, caller string, request canon.Digest, key string) error
 	// Confirm accepts evidence once (CheckConfirmation).
 	Confirm(ctx context.Context, contractID string, version int64, e ConfirmationEvidence, v Verifier) (Contract, error)
 	// Decline moves PREPARED to FAILED with an operator's approval.

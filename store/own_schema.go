@@ -44,6 +44,8 @@ var (
 		"commitment", "recorded_at"}}
 	tablePassphrases = ownTable{name: "passphrases", keys: 1, log: true, columns: []string{"sequence", "operator",
 		"result", "recorded_at"}}
+	tableDrafts = ownTable{name: "drafts", keys: 1, log: true, columns: []string{"sequence", "caller",
+		"digest", "request_key", "step", "recorded_at"}}
 	tableSightings = ownTable{name: "sightings", keys: 2, log: true, columns: []string{"contract_id",
 		"reason", "recorded_at"}}
 )
@@ -51,7 +53,7 @@ var (
 // logTables are the tables that only grow.
 func logTables() []ownTable {
 	return []ownTable{tableNotes, tableConsumed, tableReceipts, tableConclusions, tableLoads,
-		tableAdvances, tableOperators, tablePassphrases, tableSightings}
+		tableAdvances, tableOperators, tablePassphrases, tableDrafts, tableSightings}
 }
 
 // ownSchema makes our tables and our indexes. The last two are ordinary
@@ -90,12 +92,15 @@ func ownSchema() []string {
 			`recorded_at TEXT NOT NULL, mac TEXT NOT NULL) WITHOUT ROWID`,
 		`CREATE TABLE cs_passphrases (sequence INTEGER PRIMARY KEY, operator TEXT NOT NULL, result TEXT NOT NULL, ` +
 			`recorded_at TEXT NOT NULL, mac TEXT NOT NULL)`,
+		`CREATE TABLE cs_drafts (sequence INTEGER PRIMARY KEY, caller TEXT NOT NULL, digest TEXT NOT NULL, ` +
+			`request_key TEXT NOT NULL, step TEXT NOT NULL, recorded_at TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_sightings (contract_id TEXT NOT NULL, reason TEXT NOT NULL, recorded_at TEXT NOT NULL, ` +
 			`mac TEXT NOT NULL, PRIMARY KEY (contract_id, reason)) WITHOUT ROWID`,
 		`CREATE INDEX cs_members_active ON cs_members(position) WHERE state IN (` + activeStates + `)`,
 		`CREATE INDEX cs_members_waiting ON cs_members(state, position) WHERE state IN (` + waitingStates + `)`,
 		`CREATE INDEX cs_members_expiring ON cs_members(expires_at, position) WHERE state IN (` + expiringStates + `)`,
 		`CREATE INDEX cs_members_ambiguous ON cs_members(ambiguous_at, position) WHERE ambiguous_at IS NOT NULL`,
+		`CREATE INDEX cs_drafts_request ON cs_drafts(caller, digest, sequence)`,
 		`CREATE INDEX cs_passphrases_operator ON cs_passphrases(operator, sequence)`,
 		`CREATE INDEX cs_loads_contract ON cs_loads(contract_id, sequence)`,
 		`CREATE INDEX cs_advances_mark ON cs_advances(mark, sequence)`,
