@@ -79,6 +79,8 @@ func CheckAuthorization(a Authorization, d Draft, now time.Time, verify func() e
 		return fmt.Errorf("%w: the authorization's window is over", ErrExpired)
 	case a.ExecutionIntentDigest != d.ExecutionIntentDigest:
 		return fmt.Errorf("%w: the authorization is for another prepared intent", ErrBinding)
+	case a.StepID != PlanStep:
+		return fmt.Errorf("%w: the authorization is for another step", ErrBinding)
 	case a.PlanDigest != d.PlanDigest:
 		return fmt.Errorf("%w: the authorization is for another plan", ErrBinding)
 	case a.ApplianceDigest != d.ApplianceDigest:

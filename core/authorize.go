@@ -61,6 +61,9 @@ func (e *Engine) submit(ctx context.Context, d Draft, caller string, do func(Dra
 	if err := e.mayChange(); err != nil {
 		return "", err
 	}
+	if err := e.mustBeEnrolled(ctx, caller); err != nil {
+		return "", err
+	}
 	request, err := canon.Sum(draftPurpose, nil, requestOf(d))
 	if err != nil {
 		return "", err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"time"
 )
 
 // Observe reads afresh and puts snapshot, intended and now side by side. It
@@ -27,6 +28,8 @@ func (e *Engine) Observe(ctx context.Context, contractID string) (Comparison, er
 		return Comparison{}, err
 	}
 	cmp := e.newComparison(c, events)
+	// What the firewall says may be as old as the moment it was asked.
+	asked := e.p.Clock.Now()
 	_, o, err := observeNow(ctx, e.p.Reader, opened.Capability, opened.Identity, e.p.Clock)
 	cmp.ReadAt = e.p.Clock.Now()
 	switch {
@@ -40,7 +43,7 @@ func (e *Engine) Observe(ctx context.Context, contractID string) (Comparison, er
 	default:
 		return Comparison{}, err
 	}
-	cmp.offer(opened, e)
+	cmp.offer(opened, asked)
 	return cmp, nil
 }
 
@@ -114,8 +117,8 @@ func (cmp *Comparison) compareFields(opened Opened, now Object) {
 // offer says which conclusions this reading and the boundary allow (design
 // section 4, rule 4; section 8). Nothing that supports "not applied" is
 // offered before the settle window has passed.
-func (cmp *Comparison) offer(opened Opened, e *Engine) {
-	settling := e.p.Clock.Now().Before(cmp.SettleUntil)
+func (cmp *Comparison) offer(opened Opened, asked time.Time) {
+	settling := asked.Before(cmp.SettleUntil)
 	for _, o := range OutcomesFor(cmp.Origin) {
 		offer := OutcomeOffer{Outcome: o, Reason: cmp.against(o, opened.Contract)}
 		waits := o != ConfirmedApplied && o != ConfirmedRollbackApplied
@@ -137,6 +140,9 @@ func (cmp *Comparison) against(o Outcome, c Contract) string {
 	case ConfirmedNotApplied:
 		if cmp.NowIntended {
 			return "NOW is the intended state"
+		}
+		if cmp.Failure == FailurePartial && !cmp.NowSnapshot {
+			return "NOW is neither the old nor the intended state: set the target to one of them first"
 		}
 	case ConfirmedRollbackApplied:
 		return supports(cmp.NowSnapshot, cmp.SameLocator, "NOW is not the snapshot")

@@ -33,7 +33,10 @@ type run struct {
 	opened Opened
 	before Observation // the target as re-read after the acquisition
 	dir    Direction
-	steps  *stepTracker
+	// resumed: an earlier send of this direction is still in doubt, so that
+	// this run's not sending anything proves nothing about it.
+	resumed bool
+	steps   *stepTracker
 }
 
 // Result is where a run left its contract.
@@ -184,7 +187,7 @@ func (x *Executor) ResumeRollback(ctx context.Context, contractID string, a Appr
 
 func (x *Executor) rollback(ctx context.Context, contractID string, from State, watch func(Progress),
 	acquire func(Contract) (Contract, error)) (Result, error) {
-	r := &run{Executor: x, dir: Backward, steps: newStepTracker(contractID, Backward, x.Clock, watch)}
+	r := &run{Executor: x, dir: Backward, resumed: from == Reconciliation, steps: newStepTracker(contractID, Backward, x.Clock, watch)}
 	c, err := r.rollBack(ctx, contractID, from, acquire)
 	r.steps.finish(c, err)
 	return Result{Contract: c, Neighbours: r.before.Neighbours}, err
@@ -358,6 +361,9 @@ func (r *run) seal(ctx context.Context, fingerprint canon.Digest, note Note) (Co
 // conclude moves the contract where the fault table says.
 func (r *run) conclude(ctx context.Context, v Verdict, note Note) (Contract, error) {
 	r.steps.stop()
+	if r.resumed && v.Knowledge == ProvenNone {
+		v.Knowledge = Ambiguous
+	}
 	c := r.opened.Contract
 	note.Direction, note.Boundary, note.Knowledge, note.Failure = r.dir, v.Boundary, v.Knowledge, v.Failure
 	next, _ := Resolve(v.Boundary, v.Knowledge)

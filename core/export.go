@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,8 @@ const exportPage = 500
 
 // ExportAudit writes every verified audit event as one JSON line, oldest
 // contract first, with exactly the fields that seed 003, Audit contract,
-// permits. It cannot contain a value: it never opens an artifact.
+// permits. Quarantined records are left out, and an error at the end says how
+// many they are. It cannot contain a value: it never opens an artifact.
 func ExportAudit(ctx context.Context, s StoreReader, w io.Writer) error {
 	var ids []string
 	for after := ""; ; {
@@ -31,9 +33,16 @@ func ExportAudit(ctx context.Context, s StoreReader, w io.Writer) error {
 	}
 	slices.Reverse(ids)
 	for _, id := range ids {
-		if err := exportContract(ctx, s, id, w); err != nil {
+		if err := exportContract(ctx, s, id, w); err != nil && !errors.Is(err, ErrQuarantined) {
 			return err
 		}
+	}
+	missing, err := s.Quarantined(ctx)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: %d records are not in this export", ErrQuarantined, len(missing))
 	}
 	return nil
 }

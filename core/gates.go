@@ -17,6 +17,12 @@ func (e *Engine) Review(ctx context.Context, contractID string) (Review, error) 
 		return Review{}, err
 	}
 	r := Review{Detail: detail, Target: detail.Row.Target}
+	if err := e.sameAppliance(ctx, opened); errors.Is(err, ErrApplianceMismatch) {
+		r.Drift, r.ReadAt = err.Error(), e.p.Clock.Now()
+		return r, nil
+	} else if err != nil {
+		return Review{}, err
+	}
 	status, err := e.p.Reader.Status(ctx)
 	if err != nil {
 		return Review{}, err

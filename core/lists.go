@@ -129,6 +129,9 @@ func (e *Engine) sentence(r Row, n *Note) string {
 		}
 		return "not changed, proven"
 	case RolledBack:
+		if n != nil && n.Neighbours > 0 {
+			return fmt.Sprintf("the old value was read back; %d other objects changed while this was sent", n.Neighbours)
+		}
 		return "the old value was read back"
 	case Expired:
 		return "expired before anything was sent"

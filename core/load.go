@@ -16,13 +16,19 @@ func (e *Engine) Load(ctx context.Context, contractID, operator string, passphra
 	if e.p.Loader == nil {
 		return fmt.Errorf("%w: nothing can load", ErrPolicy)
 	}
-	c, err := e.p.Store.Load(ctx, contractID)
+	if e.InFlight() > 0 {
+		return fmt.Errorf("%w: something is being sent", ErrBusy)
+	}
+	opened, err := e.open(ctx, contractID)
 	if err != nil {
 		return err
 	}
-	capability, ok := e.p.Capabilities.Find(c.Binding())
-	if !ok || capability.Spec().Loads == LoadsAtOnce || (c.State != Verified && c.State != RolledBack) {
+	c, capability := opened.Contract, opened.Capability
+	if capability.Spec().Loads == LoadsAtOnce || (c.State != Verified && c.State != RolledBack) {
 		return fmt.Errorf("%w: there is nothing to load", ErrConflict)
+	}
+	if err := checkAppliance(ctx, e.p.Reader, opened); err != nil {
+		return err
 	}
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
 	if err != nil {

@@ -225,15 +225,24 @@ func (e *Engine) mayAccept(ctx context.Context, contractID, signedFor string) er
 	if e.p.OffHost == nil {
 		return ErrVerifierMissing
 	}
+	if err := e.mustBeEnrolled(ctx, e.set.Operator); err != nil {
+		return err
+	}
+	if signedFor != contractID {
+		return fmt.Errorf("%w: it was signed for another one", ErrBinding)
+	}
+	return nil
+}
+
+// mustBeEnrolled: a name that goes into authenticated records is one of an
+// enrolled operator.
+func (e *Engine) mustBeEnrolled(ctx context.Context, operator string) error {
 	enrolled, err := e.p.Operators.Enrolled(ctx)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(enrolled, e.set.Operator) {
+	if !slices.Contains(enrolled, operator) {
 		return ErrUnknownOperator
-	}
-	if signedFor != contractID {
-		return fmt.Errorf("%w: it was signed for another one", ErrBinding)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 // ReadFor makes one reading of everything a capability needs.
 func ReadFor(ctx context.Context, r Reader, spec Spec, clock Clock) (Reading, error) {
-	reading := Reading{Data: map[string]any{}}
+	reading := Reading{At: clock.Now(), Data: map[string]any{}}
 	for _, path := range spec.Reads() {
 		data, err := r.Read(ctx, path)
 		if err != nil {
@@ -23,7 +23,6 @@ func ReadFor(ctx context.Context, r Reader, spec Spec, clock Clock) (Reading, er
 			reading.Data[path] = data
 		}
 	}
-	reading.At = clock.Now()
 	return reading, nil
 }
 

@@ -2,16 +2,23 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"countersign/core"
 )
 
 // RecordLoad appends one fact about loading a stored change (design section
-// 4, rule 7).
+// 4, rule 7). Asking is a send: it is refused while another is under way or
+// may still be writing.
 func (s *Store) RecordLoad(ctx context.Context, r core.LoadRecord) error {
 	return s.write(ctx, "load", func(t *tx) error {
 		if _, err := t.load(r.ContractID); err != nil {
 			return err
+		}
+		if r.Claim == core.LoadAsked {
+			if err := errors.Join(t.checkInFlight(), t.checkSettled(0)); err != nil {
+				return err
+			}
 		}
 		var last int64
 		if err := t.QueryRowContext(t.ctx, "SELECT ifnull(max(sequence), 0) FROM cs_loads").Scan(&last); err != nil {

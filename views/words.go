@@ -1,6 +1,7 @@
 package views
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -107,7 +108,7 @@ func stepWords(s core.StepProgress, p core.Progress) string {
 	case core.StepRunning:
 		return running
 	case core.StepStopped:
-		if s.Name == core.StepSend && p.Final == core.Reconciliation {
+		if s.Name == core.StepSend && (p.Final == core.Reconciliation || errors.Is(p.Err, core.ErrStoreUncertain)) {
 			return done + ": no clear answer"
 		}
 		return waiting + ": stopped here"
