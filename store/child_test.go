@@ -30,6 +30,8 @@ func playChild(part string, args []string) int {
 		return playReceiptChild(args)
 	case "crash":
 		return playCrashChild(args)
+	case "lock":
+		return playLockChild(args)
 	case "race":
 		return playRaceChild(args)
 	}

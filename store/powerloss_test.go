@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -124,4 +125,32 @@ func TestUncleanEndLosesNothing(t *testing.T) {
 			t.Fatal("a closed store left its log")
 		}
 	}
+}
+
+// A file that the reference left in the middle of a transaction has a
+// rollback journal beside it: the transaction is undone, as SQLite does, and
+// what was before it is found.
+func TestJournalThatTheReferenceLeft(t *testing.T) {
+	m := loadManifest(t)
+	o := m.options(t, "v8_small.sqlite3")
+	before := rawRows(t, o.Path, "SELECT contract_id, mac FROM contracts ORDER BY 1")
+	options := writerOptions()
+	options["_pragma"] = []string{"journal_mode(DELETE)", "cache_size(2)"} // pages are written before the commit
+	db := layer{}.connect(o.Path, options, 1)
+	tx, err := db.Begin()
+	must(t, err)
+	_, err = tx.Exec("UPDATE contracts SET mac = 'x', payload = zeroblob(4000)")
+	must(t, err)
+	cut := filepath.Join(t.TempDir(), "store", "contracts.sqlite3")
+	must(t, errors.Join(os.Mkdir(filepath.Dir(cut), dirMode), copyFile(o.Path, cut), copyFile(o.Path+"-journal", cut+"-journal")))
+	must(t, errors.Join(tx.Rollback(), db.Close()))
+	o.Path = cut
+	s, err := Open(t.Context(), o)
+	must(t, err)
+	must(t, s.Close())
+	after := rawRows(t, cut, "SELECT contract_id, mac FROM contracts ORDER BY 1")
+	if !reflect.DeepEqual(before, after) {
+		t.Errorf("found %v, want %v", after, before)
+	}
+	checkStore(t, o)
 }

@@ -22,6 +22,12 @@ func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
 	if f.blank {
 		return s.initialise(ctx, o)
 	}
+	if f.schema < SchemaVersion || !f.own {
+		// The first time, every page of the file is looked at.
+		if f, err = s.inspect(ctx, o, true); err != nil {
+			return err
+		}
+	}
 	if f.schema < SchemaVersion {
 		if err := s.migrate(ctx, o, f.schema); err != nil {
 			return err
