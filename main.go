@@ -571,13 +571,13 @@ func (wiring) Sim(ctx context.Context, o command.SimOptions) error {
 	if o.Config != "" {
 		var err error
 		if opts.Config, err = os.ReadFile(o.Config); err != nil {
-			return err
+			return command.UsageError(err)
 		}
 	}
 	if o.Seed != 0 {
 		opts.Rand = mathrand.New(mathrand.NewPCG(uint64(o.Seed), 0))
 	}
-	return sim.Run(ctx, o.Out, opts)
+	return command.UsageError(sim.Run(ctx, o.Out, opts))
 }
 
 // signingStore names the keyring items of an off-host signer, which has no store.

@@ -125,6 +125,11 @@ func KeyringError(err error) error {
 	return classified(err, ExitKeyring, "check keyring, store.id and appliance.url in the configuration")
 }
 
+// UsageError gives an error in what was asked for its exit code; nil stays nil.
+func UsageError(err error) error {
+	return classified(err, ExitUsage, "see the command's --help")
+}
+
 // StoreError gives an error of the store its exit code and a way on; nil
 // stays nil.
 func StoreError(err error) error {

@@ -149,7 +149,7 @@ func (b *builder) sim() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.Address, "listen", "127.0.0.1:8443", "address to listen on")
 	f.StringVar(&o.Profile, "profile", "2.7.1", "REST API package version: 2.7.1, 2.10.0 or 2.4.3")
-	f.StringVar(&o.Config, "from", "", "start from this configuration file instead of the built-in one")
+	f.StringVar(&o.Config, "config", "", "start from this pfSense configuration (config.xml) instead of the built-in one")
 	f.StringArrayVar(&o.Faults, "fault", nil, "inject a fault, for example commit-then-drop; may be repeated")
 	f.Int64Var(&o.Seed, "seed", 0, "seed of everything random; 0 is really random")
 	return cmd
