@@ -89,6 +89,7 @@ func rowsOfTheFaultTable() []faultRow {
 		{name: "another admin renames", admin: rename, state: core.Failed, sends: 1},
 		{name: "another admin deletes", admin: remove, state: core.Failed, sends: 1},
 		{name: "another admin re-orders", admin: shift, state: core.Failed, sends: 1},
+		{name: "another admin doubles", admin: double, state: core.Reconciliation, sends: 1},
 	} {
 		r.when = beforeSend
 		add(r)
@@ -168,8 +169,9 @@ func playFault(t *testing.T, row faultRow, dir core.Direction) string {
 		t.Fatalf("a restart sent something: %d requests", again)
 	}
 	failure := lastNote(t, r, id).Failure
-	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %s |", dir, row.when, row.name, strings.ToUpper(string(state)), row.sends,
-		reservationWords(state), orDash(string(failure)))
+	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %s | state_transition | %s | stays %s, sends 0 |", dir, row.when, row.name,
+		strings.ToUpper(string(state)), row.sends, requestBytes(t, sent, row.sends), reservationWords(state),
+		orDash(string(failure)), strings.ToUpper(string(state)))
 }
 
 func (row faultRow) expected(dir core.Direction) core.State {
@@ -296,6 +298,25 @@ func lastNote(t testing.TB, r *rig, id string) core.Note {
 	return *n
 }
 
+// requestBytes says whether any byte of a change reached the appliance: none
+// may where nothing was sent.
+func requestBytes(t *testing.T, sent sim.Wire, sends int) string {
+	t.Helper()
+	bytes := 0
+	for _, request := range sent.Log {
+		if request.Method != http.MethodGet {
+			bytes += request.Bytes
+		}
+	}
+	if (bytes > 0) != (sends > 0) {
+		t.Fatalf("%d bytes of changes reached the appliance, with %d sends", bytes, sends)
+	}
+	if bytes > 0 {
+		return "some"
+	}
+	return "0"
+}
+
 func reservationWords(s core.State) string {
 	if s.HoldsReservation() {
 		return "kept"
@@ -319,7 +340,8 @@ func checkFaultDoc(t *testing.T, lines []string) {
 	text := "# The fault table, as it was run\n\nWritten by `go test ./core -run FaultTable -update`. Every line was carried out against the simulator over HTTPS:\n" +
 		"the state is read back from disk, *sends* are counted by the simulator, and after each line the console was\n" +
 		"restarted and changed nothing and sent nothing.\n\n" +
-		"| direction | when | what happens | state | sends | reservation | failure class |\n|---|---|---|---|---|---|---|\n" +
+		"| direction | when | what happens | state | sends | bytes | reservation | last event | failure class | a restart |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|\n" +
 		strings.Join(lines, "\n") + "\n"
 	if *update {
 		if err := os.WriteFile(faultDoc, []byte(text), 0o644); err != nil {
