@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -151,11 +152,32 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // connect opens the connections of a store whose file was found good.
 func (s *Store) connect(ctx context.Context, layer layer) error {
 	s.writer = layer.connect(s.path, writerOptions(), 1)
-	if err := s.writer.PingContext(ctx); err != nil {
-		return classify(err)
+	if err := s.untilFree(ctx); err != nil {
+		return err
 	}
 	s.readers = layer.connect(s.path, readerOptions(), readerCount)
 	return classify(s.readers.PingContext(ctx))
+}
+
+// openPatience is how long opening waits for other consoles: while one still
+// verifies a store that was closed, nobody can change it to WAL mode.
+const openPatience = 2 * time.Minute
+
+// untilFree opens the connection that writes.
+func (s *Store) untilFree(ctx context.Context) error {
+	patience, cancel := context.WithTimeout(ctx, openPatience)
+	defer cancel()
+	for {
+		err := classify(s.writer.PingContext(patience))
+		if !errors.Is(err, ErrLocked) {
+			return err
+		}
+		select {
+		case <-patience.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // connectReader opens a store for reading alone.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -291,4 +292,32 @@ func TestNewerSchemaSaysSo(t *testing.T) {
 func pragma(db *sql.DB, setting string) error {
 	_, err := db.Exec("PRAGMA " + setting)
 	return err
+}
+
+// Consoles that start at the same moment all get in: whoever is through with
+// the verification waits for those that are not.
+func TestConsolesStartTogether(t *testing.T) {
+	r := newRig(t, nil)
+	r.fill(400)
+	r.must(r.Store.Close())
+	r.Store = newStore(r.opts)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			o := r.opts
+			o.Progress = func(int, int) { time.Sleep(time.Millisecond) }
+			s, err := Open(r.ctx, o)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	wait.Wait()
+	r.check()
 }
