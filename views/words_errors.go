@@ -19,7 +19,7 @@ type advice struct {
 func advices() []advice {
 	return []advice{
 		{core.ErrWrongPassphrase, "wrong passphrase: refused, nothing has changed", "type it again; failed attempts are counted, delayed and recorded"},
-		{core.ErrUnknownOperator, "no such operator is enrolled: refused, nothing has changed", "enrol with `countersign init`, or ask an enrolled operator"},
+		{core.ErrUnknownOperator, "no such operator is enrolled: refused, nothing has changed", "ask an enrolled operator; `countersign init` enrolled the first one"},
 		{core.ErrTypedTarget, "the name typed is not the target's: refused, nothing has changed", "compare it with the target above and type it exactly"},
 		{core.ErrSpent, "this authorization was already used for an earlier attempt", "a fresh attempt needs a fresh authorization"},
 		{core.ErrBlocked, "an earlier contract for this change is not resolved yet; nothing was spent", "open it in Active or Needs you and bring it to an end first"},
