@@ -42,10 +42,12 @@ func (s *Store) inspect(ctx context.Context, o Options, thorough bool) (findings
 	return f, damaged(err)
 }
 
+// inspectOptions: a connection that waited for a lock would keep another
+// program from what the connections beside it hold, so none waits long.
 func inspectOptions(mode string) url.Values {
 	v := readerOptions()
 	v.Set("mode", mode)
-
+	v.Add("_pragma", "busy_timeout(20)")
 	return v
 }
 
@@ -68,7 +70,11 @@ func damaged(err error) error {
 }
 
 func (s *Store) inspectWith(ctx context.Context, db *sql.DB, o Options, thorough bool) (f findings, err error) {
-	conns, err := snapshot(ctx, db, scanWorkers()+1)
+	var conns []*sql.Conn
+	err = patiently(ctx, func(ctx context.Context) (err error) {
+		conns, err = snapshot(ctx, db, scanWorkers()+1)
+		return err
+	})
 	if err != nil {
 		return f, err
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 )
 
 // migrate brings a store of schema 6 or 7 to 8. Its caller has verified
@@ -14,7 +13,7 @@ import (
 //	         no payload, MAC or state changes
 //
 // The copy's foreign keys are checked before the commit.
-func (s *Store) migrate(ctx context.Context, o Options, from int) error {
+func (s *Store) migrate(ctx context.Context, o Options) error {
 	options := writerOptions()
 	options["_pragma"] = []string{busyTimeout, "synchronous(FULL)", "foreign_keys(0)", "legacy_alter_table(0)"}
 	s.writer = o.layer.connect(o.Path, options, 1)
@@ -24,10 +23,11 @@ func (s *Store) migrate(ctx context.Context, o Options, from int) error {
 		if err != nil {
 			return err
 		}
-		if now, err := checkMetadata(ctx, t, objects, s.storeID); err != nil || now != from {
-			return errors.Join(err, refuse(ReasonMetadata))
+		now, err := checkMetadata(ctx, t, objects, s.storeID)
+		if err != nil || now == SchemaVersion { // another console may have been faster
+			return err
 		}
-		if from == 6 {
+		if now == 6 {
 			if err := t.upgradePayloads(); err != nil {
 				return err
 			}

@@ -152,30 +152,31 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // connect opens the connections of a store whose file was found good.
 func (s *Store) connect(ctx context.Context, layer layer) error {
 	s.writer = layer.connect(s.path, writerOptions(), 1)
-	if err := s.untilFree(ctx); err != nil {
+	if err := patiently(ctx, s.writer.PingContext); err != nil {
 		return err
 	}
 	s.readers = layer.connect(s.path, readerOptions(), readerCount)
-	return classify(s.readers.PingContext(ctx))
+	return patiently(ctx, s.readers.PingContext)
 }
 
-// openPatience is how long opening waits for other consoles: while one still
-// verifies a store that was closed, nobody can change it to WAL mode.
+// openPatience is how long opening waits for other consoles: while one
+// verifies a store that was closed, nobody else can migrate it or change it
+// to WAL mode.
 const openPatience = 2 * time.Minute
 
-// untilFree opens the connection that writes.
-func (s *Store) untilFree(ctx context.Context) error {
-	patience, cancel := context.WithTimeout(ctx, openPatience)
+// patiently tries until the database is free or patience ends.
+func patiently(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()
 	for {
-		err := classify(s.writer.PingContext(patience))
+		err := classify(try(ctx))
 		if !errors.Is(err, ErrLocked) {
 			return err
 		}
 		select {
-		case <-patience.Done():
+		case <-ctx.Done():
 			return err
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

@@ -13,14 +13,14 @@ import (
 // looked at, made, migrated or taken over as needed, and connected.
 func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
 	if size == 0 {
-		return s.initialise(ctx, o)
+		return patiently(ctx, func(ctx context.Context) error { return s.initialise(ctx, o) })
 	}
 	f, err := s.inspect(ctx, o, false)
 	if err != nil {
 		return err
 	}
 	if f.blank {
-		return s.initialise(ctx, o)
+		return s.prepare(ctx, o, 0)
 	}
 	if f.schema < SchemaVersion || !f.own {
 		// The first time, every page of the file is looked at.
@@ -29,7 +29,7 @@ func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
 		}
 	}
 	if f.schema < SchemaVersion {
-		if err := s.migrate(ctx, o, f.schema); err != nil {
+		if err := patiently(ctx, func(ctx context.Context) error { return s.migrate(ctx, o) }); err != nil {
 			return err
 		}
 		if f, err = s.inspect(ctx, o, false); err != nil {
@@ -49,12 +49,13 @@ func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
 	if f.own && f.behind == 0 {
 		return nil
 	}
-	return s.takeOver(ctx, f.own)
+	return patiently(ctx, s.takeOver)
 }
 
 // initialise makes the tables of a new store in one transaction. Two
 // programs may try at once; the second finds them made.
 func (s *Store) initialise(ctx context.Context, o Options) error {
+	s.disconnect() // of an earlier try
 	if err := s.connect(ctx, o.layer); err != nil {
 		return err
 	}
@@ -114,9 +115,13 @@ func (t *tx) makeOwn() error {
 // takeOver adds what our own tables do not know yet: everything, in a store
 // that the reference wrote, or what it changed since. Every record is
 // verified again in this transaction; one flaw, and nothing is written.
-func (s *Store) takeOver(ctx context.Context, own bool) error {
+func (s *Store) takeOver(ctx context.Context) error {
 	err := s.bare(ctx, "take over", func(t *tx) (err error) {
-		if own {
+		objects, err := schemaObjects(ctx, t) // another console may have been faster
+		if err != nil {
+			return err
+		}
+		if hasOwn(objects) {
 			if t.head, err = readHead(ctx, t, t.macs); err != nil {
 				return err
 			}
