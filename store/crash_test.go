@@ -105,6 +105,11 @@ func crashScript() []crashStep {
 		})},
 		{"pin operator", func(r *rig) error { return r.PinOperator(r.ctx, "jo", testDigest("key")) }},
 		{"passphrase", func(r *rig) error { return r.RecordPassphrase(r.ctx, "jo", "refused", r.clock.Now()) }},
+		{"submit draft", func(r *rig) error {
+			_, err := r.SubmitDraft(r.ctx, "jo", testDigest("draft"), "key-1", testStart)
+			return err
+		}},
+		{"answer draft", func(r *rig) error { return r.AnswerDraft(r.ctx, "jo", testDigest("draft"), "key-1") }},
 		create("e"),
 		{"expire e", on("e", func(r *rig, c core.Contract) error {
 			r.clock.add(testValidity)

@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // findings are the result of a complete verification that changed nothing.
@@ -167,9 +166,7 @@ type indexReport struct {
 func checkIndexes(ctx context.Context, q querier, own, thorough bool) (r indexReport) {
 	checks := []string{"metadata", "contracts", "target_reservations", "anchor_state", "rate_cooldowns"}
 	if own {
-		for _, t := range []ownTable{tableMembers, tableLoads, tableAdvances, tablePassphrases} {
-			checks = append(checks, t.sqlName())
-		}
+		checks = append(checks, indexedTables()...)
 	}
 	if thorough {
 		checks = []string{"100"}

@@ -1,5 +1,10 @@
 package store
 
+import (
+	"slices"
+	"strings"
+)
+
 // ownVersion is the version of our own tables, in a row of its own (design
 // section 3). A higher one was written by a newer console and is refused.
 const ownVersion = 1
@@ -115,3 +120,16 @@ const (
 	waitingStates  = `'reconciliation', 'rollback_failed'`
 	expiringStates = `'preparing', 'prepared'`
 )
+
+// indexedTables are our tables that are also found through an index.
+func indexedTables() []string {
+	var tables []string
+	for _, statement := range ownSchema() {
+		_, on, isIndex := strings.Cut(statement, " ON ")
+		table, _, _ := strings.Cut(on, "(")
+		if isIndex && strings.HasPrefix(table, ownPrefix) && !slices.Contains(tables, table) {
+			tables = append(tables, table)
+		}
+	}
+	return tables
+}
