@@ -44,8 +44,7 @@ func legalIf(ok bool) EdgeRule {
 // CheckGenericEdge says whether the store's generic transition may use an
 // edge. It refuses every manual-only edge, and the two edges that only a
 // sealing call may use because they carry an authoritative read-back
-// (VERIFIED and ROLLED_BACK), and entering EXECUTING or ROLLING_BACK, which
-// acquire a reservation. Errors wrap ErrIllegalTransition or ErrConflict.
+// (VERIFIED and ROLLED_BACK). Errors wrap ErrIllegalTransition or ErrConflict.
 func CheckGenericEdge(from, to State) error {
 	if Edge(from, to) != EdgeLegal {
 		return fmt.Errorf("%w: %s to %s", ErrIllegalTransition, from, to)
