@@ -90,6 +90,7 @@ type pact struct {
 	expires   time.Time
 	origin    core.State // where certainty was lost
 	unsure    time.Time  // when
+	partial   bool       // the read-back showed neither the old nor the new state
 	sends     map[core.Direction]int
 	resumes   int
 }
@@ -311,7 +312,7 @@ func (w *world) mayConclude(p *pact, o core.Outcome, passOK bool) error {
 	}
 	supported := map[core.Outcome]bool{
 		core.ConfirmedApplied:            missing == nil && here && now == p.verified(),
-		core.ConfirmedNotApplied:         missing != nil || now != p.verified(),
+		core.ConfirmedNotApplied:         (missing != nil || now != p.verified()) && (!p.partial || missing == nil && now == p.before),
 		core.ConfirmedRollbackApplied:    missing == nil && here && now == p.before,
 		core.ConfirmedRollbackNotApplied: missing != nil || now != p.before,
 		core.ResumeRollback:              missing == nil && here && p.sealed && now == p.verified(),
@@ -337,6 +338,7 @@ func (w *world) mayConclude(p *pact, o core.Outcome, passOK bool) error {
 // begin is the durable acquisition.
 func (w *world) begin(p *pact, dir core.Direction) {
 	resumed := p.state == core.Reconciliation
+	p.partial = false
 	if dir == core.Forward {
 		w.enter(p, core.Executing)
 		w.mark++
@@ -422,6 +424,7 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 	case w.live.objects[at] == expected:
 		return proven
 	}
+	p.partial = true
 	return core.Reconciliation
 }
 
