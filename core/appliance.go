@@ -71,8 +71,9 @@ const (
 // LoadClaim is what is known about loading a stored change.
 type LoadClaim string
 
-// The four facts of design rule 7.
+// The four facts of design rule 7, and what may come before them.
 const (
+	LoadAgreed  LoadClaim = "agreed" // in the confirmation; not asked yet
 	LoadAsked   LoadClaim = "asked"
 	LoadClaimed LoadClaim = "claimed_loaded"
 	LoadRefused LoadClaim = "refused"

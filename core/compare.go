@@ -182,5 +182,21 @@ func (cmp Comparison) rollbackConflict() error {
 
 // RollbackPreview is what the rollback screen shows before it asks.
 func (e *Engine) RollbackPreview(ctx context.Context, contractID string) (Comparison, error) {
-	return e.Observe(ctx, contractID)
+	cmp, err := e.Observe(ctx, contractID)
+	if err != nil {
+		return Comparison{}, err
+	}
+	opened, err := e.open(ctx, contractID)
+	if err != nil {
+		return Comparison{}, err
+	}
+	if cmp.Loads = opened.Capability.Spec().Loads; cmp.Loads == LoadsAtOnce {
+		return cmp, nil
+	}
+	status, err := e.p.Reader.Status(ctx)
+	if err != nil {
+		return Comparison{}, err
+	}
+	cmp.Pending = status.Pending[cmp.Loads]
+	return cmp, nil
 }

@@ -127,6 +127,8 @@ const (
 	StepSend     StepName = "one request sent, waiting for the answer"
 	StepReadBack StepName = "read back the whole list"
 	StepSeal     StepName = "seal the result"
+	// StepAskLoad follows where loading was agreed to with the change.
+	StepAskLoad StepName = "the appliance asked to load what is stored"
 )
 
 // Steps lists the steps of an execution or a rollback in their order.
@@ -152,7 +154,7 @@ type StepProgress struct {
 	Status    StepStatus
 	StartedAt time.Time
 	Took      time.Duration
-	Detail    string // "118" for the anchor's value; value-free
+	Detail    string // the anchor's value ("118"), or what is known about loading; value-free
 }
 
 // Progress is a snapshot of a running or finished execution.
@@ -198,10 +200,14 @@ type Comparison struct {
 	Fields       []ComparedField
 	Unchanged    int      // neighbours as before
 	Changed      []string // names of neighbours that differ
-	NowIntended  bool     // the capability's own predicate holds
-	NowSnapshot  bool     // the fingerprint equals the original
-	Fingerprint  string   // of NOW, hex; "" when the target was not found
-	Problem      string   // why the target could not be read, or ""
+	// Loads and Pending, in a preview of a rollback: what must load it, and
+	// what is not loaded yet.
+	Loads        Subsystem
+	Pending      []string
+	NowIntended  bool   // the capability's own predicate holds
+	NowSnapshot  bool   // the fingerprint equals the original
+	Fingerprint  string // of NOW, hex; "" when the target was not found
+	Problem      string // why the target could not be read, or ""
 	Offers       []OutcomeOffer
 	SettleUntil  time.Time
 	SettleWindow time.Duration

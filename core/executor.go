@@ -33,6 +33,8 @@ type run struct {
 	opened Opened
 	before Observation // the target as re-read after the acquisition
 	dir    Direction
+	// changed is how many neighbours the read-back found changed.
+	changed int
 	// resumed: an earlier send of this direction is still in doubt, so that
 	// this run's not sending anything proves nothing about it.
 	resumed bool
@@ -45,6 +47,8 @@ type Result struct {
 	// Neighbours are the other objects of the list as they were right before
 	// the send; nil when nothing was sent.
 	Neighbours []Neighbour
+	// Changed is how many of them the read-back found changed.
+	Changed int
 }
 
 // Execute sends the change of a confirmed contract. The caller supplies the
@@ -56,8 +60,12 @@ type Result struct {
 func (x *Executor) Execute(ctx context.Context, contractID string, req Request, watch func(Progress)) (Result, error) {
 	r := &run{Executor: x, dir: Forward, steps: newStepTracker(contractID, Forward, x.Clock, watch)}
 	c, err := r.execute(ctx, contractID, req)
+	return r.result(c, err)
+}
+
+func (r *run) result(c Contract, err error) (Result, error) {
 	r.steps.finish(c, err)
-	return Result{Contract: c, Neighbours: r.before.Neighbours}, err
+	return Result{Contract: c, Neighbours: r.before.Neighbours, Changed: r.changed}, err
 }
 
 func (r *run) execute(ctx context.Context, contractID string, req Request) (Contract, error) {
@@ -189,8 +197,7 @@ func (x *Executor) rollback(ctx context.Context, contractID string, from State, 
 	acquire func(Contract) (Contract, error)) (Result, error) {
 	r := &run{Executor: x, dir: Backward, resumed: from == Reconciliation, steps: newStepTracker(contractID, Backward, x.Clock, watch)}
 	c, err := r.rollBack(ctx, contractID, from, acquire)
-	r.steps.finish(c, err)
-	return Result{Contract: c, Neighbours: r.before.Neighbours}, err
+	return r.result(c, err)
 }
 
 func (r *run) rollBack(ctx context.Context, contractID string, from State, acquire func(Contract) (Contract, error)) (Contract, error) {
@@ -313,7 +320,7 @@ func (r *run) readBack(ctx context.Context, v Verdict, note Note) (Contract, err
 		return r.conclude(ctx, Verdict{v.Boundary, Ambiguous, FailureIdentity}, note)
 	}
 	changed := changedNeighbours(r.before.Neighbours, now.Neighbours)
-	note.Neighbours = len(changed)
+	r.changed, note.Neighbours = len(changed), len(changed)
 	r.steps.warn(changed)
 	switch {
 	case r.achieved(now, fingerprint):

@@ -64,13 +64,31 @@ func (e *Engine) drift(opened Opened, o Observation) string {
 // Confirm is gate two: the operator has reviewed the change, types the
 // target's exact name, and proves who they are (seed 003, Confirmation contract).
 func (e *Engine) Confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte) error {
+	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, false)
+}
+
+// ConfirmAndLoad confirms, and agrees in the same confirmation that the
+// appliance is asked to load the change right after it is verified (design
+// section 4, rule 7). It wraps ErrOthersPending, with nothing changed, where
+// that would load other people's changes too.
+func (e *Engine) ConfirmAndLoad(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte) error {
+	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, true)
+}
+
+func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, load bool) error {
 	if err := e.mayChange(); err != nil {
 		return err
 	}
-	c, err := e.confirmable(ctx, contractID, typedTarget)
+	opened, err := e.confirmable(ctx, contractID, typedTarget)
 	if err != nil {
 		return err
 	}
+	if load {
+		if err := e.mayAgreeToLoad(ctx, opened.Capability); err != nil {
+			return err
+		}
+	}
+	c := opened.Contract
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
 	if err != nil {
 		return err
@@ -88,24 +106,27 @@ func (e *Engine) Confirm(ctx context.Context, contractID, typedTarget, operator 
 	if evidence.Proof, err = authority.Sign(ProofConfirmation, payload); err != nil {
 		return err
 	}
-	_, err = e.p.Store.Confirm(context.WithoutCancel(ctx), c.ID, c.StateVersion, evidence, authority)
-	return err
+	work := context.WithoutCancel(ctx)
+	if opened.Contract, err = e.p.Store.Confirm(work, c.ID, c.StateVersion, evidence, authority); err != nil || !load {
+		return err
+	}
+	return e.agreeToLoad(work, opened, authority)
 }
 
 // confirmable loads a contract whose window is open and whose target's exact
 // name was typed.
-func (e *Engine) confirmable(ctx context.Context, contractID, typedTarget string) (Contract, error) {
+func (e *Engine) confirmable(ctx context.Context, contractID, typedTarget string) (Opened, error) {
 	opened, err := e.open(ctx, contractID)
 	if err != nil {
-		return Contract{}, err
+		return Opened{}, err
 	}
 	if typedTarget != opened.Capability.Label(opened.Identity) {
-		return Contract{}, ErrTypedTarget
+		return Opened{}, ErrTypedTarget
 	}
 	if opened.Contract.ExpiredAt(e.p.Clock.Now()) {
-		return Contract{}, ErrExpired
+		return Opened{}, ErrExpired
 	}
-	return opened.Contract, nil
+	return opened, nil
 }
 
 // open loads a contract and decrypts and checks its artifacts.

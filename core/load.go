@@ -23,8 +23,11 @@ func (e *Engine) Load(ctx context.Context, contractID, operator string, passphra
 	if err != nil {
 		return err
 	}
-	c, capability := opened.Contract, opened.Capability
-	if capability.Spec().Loads == LoadsAtOnce || (c.State != Verified && c.State != RolledBack) {
+	c, dir := opened.Contract, Forward
+	if c.State == RolledBack {
+		dir = Backward
+	}
+	if opened.Capability.Spec().Loads == LoadsAtOnce || (c.State != Verified && c.State != RolledBack) {
 		return fmt.Errorf("%w: there is nothing to load", ErrConflict)
 	}
 	if err := checkAppliance(ctx, e.p.Reader, opened); err != nil {
@@ -35,43 +38,56 @@ func (e *Engine) Load(ctx context.Context, contractID, operator string, passphra
 		return err
 	}
 	defer authority.Close()
-	a, err := e.approve(c, ApproveLoad, authority)
+	record, err := e.loadRecord(opened, dir, authority)
 	if err != nil {
 		return err
 	}
-	record := LoadRecord{ContractID: c.ID, Direction: Forward, Subsystem: capability.Spec().Loads,
-		Actor: operator, Evidence: a.ProofDigest()}
-	if c.State == RolledBack {
-		record.Direction = Backward
-	}
 	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) func() {
-		e.load(work, record, watch)
+		e.load(work, *record, watch)
 		return nil
 	})
 }
 
-// load records the question durably, asks once, and records the answer.
+// loadRecord is what an operator agrees to when something is to be loaded.
+func (e *Engine) loadRecord(opened Opened, dir Direction, authority Authority) (*LoadRecord, error) {
+	a, err := e.approve(opened.Contract, ApproveLoad, authority)
+	if err != nil {
+		return nil, err
+	}
+	return &LoadRecord{ContractID: opened.Contract.ID, Direction: dir, Subsystem: opened.Capability.Spec().Loads,
+		Actor: authority.ID(), Evidence: a.ProofDigest()}, nil
+}
+
+// load is a run that only loads.
 func (e *Engine) load(ctx context.Context, record LoadRecord, watch func(Progress)) {
 	p := Progress{ContractID: record.ContractID, Direction: record.Direction, StartedAt: e.p.Clock.Now()}
 	p.Sentence = "asking the firewall to load what is stored"
 	watch(p)
-	record.Claim, record.At = LoadAsked, e.p.Clock.Now()
-	if p.Err = e.p.Store.RecordLoad(ctx, record); p.Err == nil {
-		record.Claim, _ = e.p.Loader.Load(ctx, record.Subsystem)
-		record.At = e.p.Clock.Now()
-		p.Err = e.p.Store.RecordLoad(ctx, record)
-		p.Sentence = loadSentence(record.Claim)
+	claim, err := e.askToLoad(ctx, record)
+	if p.Err = err; err == nil {
+		p.Sentence = "stored; " + loadSentence(claim)
 	}
 	p.Done = true
 	watch(p)
 }
 
+// askToLoad records the question durably, asks once, and records the answer.
+func (e *Engine) askToLoad(ctx context.Context, record LoadRecord) (LoadClaim, error) {
+	record.Claim, record.At = LoadAsked, e.p.Clock.Now()
+	if err := e.p.Store.RecordLoad(ctx, record); err != nil {
+		return "", err
+	}
+	record.Claim, _ = e.p.Loader.Load(ctx, record.Subsystem)
+	record.At = e.p.Clock.Now()
+	return record.Claim, e.p.Store.RecordLoad(ctx, record)
+}
+
 func loadSentence(c LoadClaim) string {
 	switch c {
 	case LoadClaimed:
-		return "stored; the firewall says that it is loaded"
+		return "the firewall says that it is loaded"
 	case LoadRefused:
-		return "stored, not loaded: the firewall refused"
+		return "not loaded: the firewall refused"
 	}
-	return "stored; whether it is loaded is not known"
+	return "whether it is loaded is not known"
 }

@@ -91,6 +91,7 @@ type pact struct {
 	origin    core.State // where certainty was lost
 	unsure    time.Time  // when
 	partial   bool       // the read-back showed neither the old nor the new state
+	resumed   bool       // an earlier send of this direction is still in doubt
 	sends     map[core.Direction]int
 	resumes   int
 }
@@ -338,7 +339,7 @@ func (w *world) mayConclude(p *pact, o core.Outcome, passOK bool) error {
 // begin is the durable acquisition.
 func (w *world) begin(p *pact, dir core.Direction) {
 	resumed := p.state == core.Reconciliation
-	p.partial = false
+	p.partial, p.resumed = false, resumed
 	if dir == core.Forward {
 		w.enter(p, core.Executing)
 		w.mark++
@@ -375,16 +376,20 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 		proven, success = core.RollbackFailed, core.RolledBack
 	}
 	expected, wanted := p.expectedBy(dir)
+	undone := proven // what this run's not having done anything proves
+	if p.resumed {
+		undone = core.Reconciliation
+	}
 
 	tr.strike(beforeReread, w)
 	at, err := w.live.find(p.target)
 	drifted := tr.when == beforeReread && tr.kind != "" || err != nil || w.live.objects[at] != expected || at != p.at
 	tr.strike(beforeSend, w) // also where nothing will be sent
 	if drifted {
-		return proven // not sent
+		return undone // not sent
 	}
 	if tr.when == beforeSend && tr.kind != "" {
-		return proven // no connection, so nothing left
+		return undone // no connection, so nothing left
 	}
 	w.arrive(p, dir)
 	if tr.when == atSend {
@@ -400,11 +405,13 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 			return core.Reconciliation
 		case refusesKey:
 			w.keyRefused = true
-			return proven
+			return undone
 		case turnsReadOnly:
 			w.live.readOnly = true
-			return proven
-		case refuses, changesNothing:
+			return undone
+		case refuses:
+			return undone
+		case changesNothing:
 			return proven
 		}
 	} else if _, err := w.live.find(p.target); err == core.ErrTargetDuplicate {
@@ -412,7 +419,7 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 		// on the list of proofs.
 		return core.Reconciliation
 	} else if !w.live.apply(p, dir) {
-		return proven
+		return undone
 	}
 	tr.strike(beforeReadBack, w)
 	at, err = w.live.find(p.target)

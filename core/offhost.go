@@ -168,10 +168,11 @@ func (e *Engine) ConfirmWith(ctx context.Context, contractID, typedTarget string
 	if err := e.mayAccept(ctx, contractID, ev.ContractID); err != nil {
 		return err
 	}
-	c, err := e.confirmable(ctx, contractID, typedTarget)
+	opened, err := e.confirmable(ctx, contractID, typedTarget)
 	if err != nil {
 		return err
 	}
+	c := opened.Contract
 	if err := e.checkIssued(ev.IssuedAt, c.CreatedAt, "the contract was made"); err != nil {
 		return err
 	}

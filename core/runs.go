@@ -40,6 +40,13 @@ func (r *runs) claim(contractID string) error {
 	return nil
 }
 
+// ended reports whether the process is about to end: no new step starts.
+func (r *runs) ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
+}
+
 // finish ends a run and only then tells its last snapshot, so that whoever
 // hears that it is done can act on the contract at once.
 func (r *runs) finish(contractID string, last *Progress) {
@@ -111,8 +118,14 @@ func (e *Engine) Execute(ctx context.Context, contractID string) error {
 		return err
 	}
 	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) func() {
-		done, err := e.exec.Execute(work, contractID, opened.Request, e.labelled(opened, watch))
-		e.noteAnchor(err)
+		load, err := e.agreedLoad(work, opened)
+		if err != nil {
+			watch(Progress{ContractID: contractID, Done: true, Err: err, Sentence: finalSentence(opened.Contract, err)})
+			return nil
+		}
+		done := e.carry(work, load, e.labelled(opened, watch), func(watch func(Progress)) (Result, error) {
+			return e.exec.Execute(work, contractID, opened.Request, watch)
+		})
 		return func() { e.secondLook(opened, done) }
 	})
 }
@@ -130,6 +143,18 @@ func (e *Engine) labelled(opened Opened, watch func(Progress)) func(Progress) {
 // can already be seen is refused here, and the contract stays VERIFIED; one
 // that appears after the acquisition ends in ROLLBACK_FAILED.
 func (e *Engine) Rollback(ctx context.Context, contractID, operator string, passphrase []byte) error {
+	return e.rollBack(ctx, contractID, operator, passphrase, false)
+}
+
+// RollbackAndLoad rolls back, and agrees with the same passphrase that the
+// appliance is asked to load the old state right after it was read back
+// (design section 4, rule 7). It wraps ErrOthersPending, with nothing
+// changed, where that would load other people's changes too.
+func (e *Engine) RollbackAndLoad(ctx context.Context, contractID, operator string, passphrase []byte) error {
+	return e.rollBack(ctx, contractID, operator, passphrase, true)
+}
+
+func (e *Engine) rollBack(ctx context.Context, contractID, operator string, passphrase []byte, load bool) error {
 	if err := e.maySend(ctx); err != nil {
 		return err
 	}
@@ -140,30 +165,46 @@ func (e *Engine) Rollback(ctx context.Context, contractID, operator string, pass
 	if err := preview.rollbackConflict(); err != nil {
 		return err
 	}
-	return e.startBackward(ctx, contractID, ApproveRollback, operator, passphrase, e.exec.Rollback)
+	return e.startBackward(ctx, contractID, backward{ApproveRollback, load, e.exec.Rollback}, operator, passphrase)
+}
+
+// backward is one of the two ways to a rollback run.
+type backward struct {
+	kind  ApprovalKind
+	load  bool // ask to load afterwards
+	begin func(context.Context, string, Approval, Verifier, func(Progress)) (Result, error)
 }
 
 // startBackward takes an operator's approval and starts a rollback run. The
 // authority stays open until the store has verified the approval, inside the run.
-func (e *Engine) startBackward(ctx context.Context, contractID string, kind ApprovalKind, operator string, passphrase []byte,
-	begin func(context.Context, string, Approval, Verifier, func(Progress)) (Result, error)) error {
+func (e *Engine) startBackward(ctx context.Context, contractID string, b backward, operator string, passphrase []byte) error {
 	opened, err := e.open(ctx, contractID)
 	if err != nil {
 		return err
+	}
+	if b.load {
+		if err := e.mayAgreeToLoad(ctx, opened.Capability); err != nil {
+			return err
+		}
 	}
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
 	if err != nil {
 		return err
 	}
-	a, err := e.approve(opened.Contract, kind, authority)
+	a, err := e.approve(opened.Contract, b.kind, authority)
+	var load *LoadRecord
+	if err == nil && b.load {
+		load, err = e.loadRecord(opened, Backward, authority)
+	}
 	if err != nil {
 		authority.Close()
 		return err
 	}
 	err = e.start(ctx, contractID, func(work context.Context, watch func(Progress)) func() {
 		defer authority.Close()
-		done, err := begin(work, contractID, a, authority, e.labelled(opened, watch))
-		e.noteAnchor(err)
+		done := e.carry(work, load, e.labelled(opened, watch), func(watch func(Progress)) (Result, error) {
+			return b.begin(work, contractID, a, authority, watch)
+		})
 		return func() { e.secondLook(opened, done) }
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"countersign/core"
 )
@@ -12,13 +13,12 @@ import (
 // may still be writing.
 func (s *Store) RecordLoad(ctx context.Context, r core.LoadRecord) error {
 	return s.write(ctx, "load", func(t *tx) error {
-		if _, err := t.load(r.ContractID); err != nil {
+		l, err := t.load(r.ContractID)
+		if err != nil {
 			return err
 		}
-		if r.Claim == core.LoadAsked {
-			if err := errors.Join(t.checkInFlight(), t.checkSettled(0)); err != nil {
-				return err
-			}
+		if err := t.checkLoad(l, r.Claim); err != nil {
+			return err
 		}
 		var last int64
 		if err := t.QueryRowContext(t.ctx, "SELECT ifnull(max(sequence), 0) FROM cs_loads").Scan(&last); err != nil {
@@ -31,6 +31,22 @@ func (s *Store) RecordLoad(ctx context.Context, r core.LoadRecord) error {
 		return t.insertRow(tableLoads, []any{last + 1, r.ContractID, string(r.Direction), string(r.Subsystem),
 			string(r.Claim), core.FormatInstant(at), r.Actor, r.Evidence})
 	})
+}
+
+// checkLoad decides what may be recorded about a contract as it is now.
+func (t *tx) checkLoad(l loaded, claim core.LoadClaim) error {
+	switch claim {
+	case core.LoadAgreed:
+		if l.State != core.Prepared || !l.Confirmed() {
+			return fmt.Errorf("%w: loading is agreed to with a confirmation", core.ErrConflict)
+		}
+	case core.LoadAsked:
+		if l.State != core.Verified && l.State != core.RolledBack {
+			return fmt.Errorf("%w: there is nothing to load", core.ErrConflict)
+		}
+		return errors.Join(t.checkInFlight(), t.checkSettled(0))
+	}
+	return nil
 }
 
 // Loads returns what is recorded about loading a contract's change, oldest first.

@@ -128,7 +128,11 @@ func (m *Model) decide(intent views.Intent) tea.Cmd {
 		})
 	case views.ConfirmContract:
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
-			return views.Confirmed{ID: i.ID, Err: e.Confirm(ctx, i.ID, i.Typed, who, i.Passphrase)}
+			confirm := e.Confirm
+			if i.Load {
+				confirm = e.ConfirmAndLoad
+			}
+			return views.Confirmed{ID: i.ID, Err: confirm(ctx, i.ID, i.Typed, who, i.Passphrase)}
 		})
 	case views.DeclineContract:
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
@@ -156,7 +160,11 @@ func (m *Model) run(intent views.Intent) tea.Cmd {
 	case views.RollBack:
 		m.started(i.ID)
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
-			return views.RunStarted{ID: i.ID, Err: e.Rollback(ctx, i.ID, who, i.Passphrase)}
+			rollBack := e.Rollback
+			if i.Load {
+				rollBack = e.RollbackAndLoad
+			}
+			return views.RunStarted{ID: i.ID, Err: rollBack(ctx, i.ID, who, i.Passphrase)}
 		})
 	case views.LoadChange:
 		m.started(i.ID)

@@ -49,6 +49,7 @@ type fake struct {
 	order    []string // newest first
 	compared core.Comparison
 	drift    string
+	pending  []string // other people's unloaded changes
 	inFlight int
 	last     map[string]core.Progress
 	watchers []chan core.Progress
@@ -150,6 +151,9 @@ func (f *fake) settle(d *core.Detail) {
 	case core.Verified:
 		d.Row.Sentence = "sent once, read back and verified"
 		add(core.ActRollback)
+		if d.Row.Loads != core.LoadsAtOnce {
+			add(core.ActLoad)
+		}
 	case core.Reconciliation:
 		d.Row.Sentence = "answer lost after the request was sent · decide from a fresh reading"
 		add(core.ActReconcile)
@@ -317,13 +321,21 @@ func (f *fake) Review(_ context.Context, id string) (core.Review, error) {
 	if err != nil {
 		return core.Review{}, err
 	}
-	return core.Review{Detail: d, Pin: f.header.Pin, Target: d.Row.Target, ReadAt: f.clock.Now().Add(-9 * time.Second), Drift: f.drift}, nil
+	return core.Review{Detail: d, Pin: f.header.Pin, Target: d.Row.Target, Pending: f.pending, ReadAt: f.clock.Now().Add(-9 * time.Second), Drift: f.drift}, nil
 }
 
 func (f *fake) Confirm(_ context.Context, id, typed, operator string, passphrase []byte) error {
+	return f.confirm("confirm", id, typed, operator, passphrase)
+}
+
+func (f *fake) ConfirmAndLoad(_ context.Context, id, typed, operator string, passphrase []byte) error {
+	return f.confirm("confirm and load", id, typed, operator, passphrase)
+}
+
+func (f *fake) confirm(call, id, typed, operator string, passphrase []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.called("confirm %s as %s", typed, operator)
+	f.called("%s %s as %s", call, typed, operator)
 	d, err := f.get(id)
 	if err != nil {
 		return err
@@ -408,9 +420,17 @@ func (f *fake) Execute(_ context.Context, id string) error {
 }
 
 func (f *fake) Rollback(_ context.Context, id, operator string, passphrase []byte) error {
+	return f.rollBack("rollback", id, operator, passphrase)
+}
+
+func (f *fake) RollbackAndLoad(_ context.Context, id, operator string, passphrase []byte) error {
+	return f.rollBack("rollback and load", id, operator, passphrase)
+}
+
+func (f *fake) rollBack(call, id, operator string, passphrase []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.called("rollback as %s", operator)
+	f.called("%s as %s", call, operator)
 	if err := f.unlock(operator, passphrase); err != nil {
 		return err
 	}
@@ -423,6 +443,13 @@ func (f *fake) Load(_ context.Context, id, operator string, passphrase []byte) e
 	defer f.mu.Unlock()
 	f.called("load as %s", operator)
 	return f.unlock(operator, passphrase)
+}
+
+// addLoading adds a contract whose change has to be loaded.
+func (f *fake) addLoading(id string, state core.State) {
+	d := f.add(id, state, "blocklist")
+	d.Row.Loads = core.Firewall
+	f.settle(d)
 }
 
 // begin starts a run, which then waits for step and finish.

@@ -16,6 +16,7 @@ type Confirm struct {
 	id     string
 	review core.Review
 	read   bool
+	load   loading
 	name   entry
 	named  bool                       // the name was typed; the passphrase is asked
 	signed *core.ConfirmationEvidence // signed elsewhere and waiting, or nil
@@ -59,7 +60,7 @@ func (c *Confirm) Keys() []Binding {
 	if c.named {
 		next = k.Agree.as("confirm")
 	}
-	return append([]Binding{next}, append(c.paging(), k.ReadAgain, k.DeclineHere, k.Back.as("leave (stays PREPARED)"),
+	return append([]Binding{next}, append(append(c.paging(), c.load.binding(k)...), k.ReadAgain, k.DeclineHere, k.Back.as("leave (stays PREPARED)"),
 		k.HelpTyping, k.FromInbox, k.Operator, k.Export)...)
 }
 
@@ -116,6 +117,7 @@ func (c *Confirm) take(msg ReviewRead) Intent {
 		return Say{Refused(msg.Err)}
 	}
 	c.review, c.read, c.seenAll = msg.Review, true, false
+	c.load.offer(c.review.Row.Loads, c.review.Pending)
 	c.measure()
 	return NeedInbox{}
 }
@@ -152,6 +154,8 @@ func (c *Confirm) press(msg tea.KeyMsg) Intent {
 	case k.DeclineHere.Is(msg):
 		c.secret.wipe()
 		return OpenDecline{c.review.Detail}
+	case k.LoadToo.Is(msg) && c.read:
+		return c.toggle(&c.load)
 	case c.closed() != "":
 		return nil
 	case k.Export.Is(msg):
@@ -190,7 +194,7 @@ func (c *Confirm) next() Intent {
 		return nil
 	}
 	return c.agree(func(passphrase []byte) Intent {
-		return ConfirmContract{ID: c.id, Typed: c.name.String(), Passphrase: passphrase}
+		return ConfirmContract{ID: c.id, Typed: c.name.String(), Passphrase: passphrase, Load: c.load.agreed()}
 	})
 }
 
@@ -224,13 +228,11 @@ func (c *Confirm) reviewed() []string {
 	p.related(r.Related)
 	p.pair("way back", r.WayBack)
 	p.others(r.Pending)
-	if r.Row.Loads != core.LoadsAtOnce {
-		p.pair("loading", "a step of its own, afterwards, by "+subsystemWords(r.Row.Loads))
-	}
+	p.loading(c.load, "verified")
 	p.blank()
 	p.pair("prepared", c.provenance())
 	if c.signed != nil {
-		p.styled(t.Info, "inbox", "a confirmation of "+c.signed.AuthorityID+" waits: type the name, then ^t uses it")
+		p.styled(t.Info, "inbox", "a confirmation of "+c.signed.AuthorityID+" waits: type the name, then ^t uses it (loading is then a step of its own)")
 	}
 	if r.Drift != "" {
 		p.blank()

@@ -76,6 +76,17 @@ func (g *gate) key(msg tea.KeyMsg) (Intent, bool) {
 	return nil, false
 }
 
+// toggle takes loading into the decision or leaves it out. What is agreed to
+// has changed, so its end must be seen again.
+func (g *gate) toggle(l *loading) Intent {
+	if why := l.closed(); why != "" {
+		return Say{Notice{Text: why, Refusal: true}}
+	}
+	l.toggle()
+	g.seenAll = false
+	return nil
+}
+
 // agree hands the passphrase over and waits, unless it is still empty.
 func (g *gate) agree(decision func(passphrase []byte) Intent) Intent {
 	if g.secret.empty() {

@@ -121,6 +121,7 @@ type (
 	ConfirmContract struct {
 		ID, Typed  string
 		Passphrase []byte
+		Load       bool // load it right after it is verified
 	}
 	// UseConfirmation is gate two with evidence of the inbox: Confirmed.
 	UseConfirmation struct {
@@ -139,6 +140,7 @@ type (
 	RollBack struct {
 		ID         string
 		Passphrase []byte
+		Load       bool // load the old state right after it is read back
 	}
 	// Conclude records a conclusion: Concluded.
 	Conclude struct {

@@ -67,7 +67,7 @@ type KeyMap struct {
 	DeclineHere, Send, Background, Evidence  Binding
 	Agree, Operator, FromInbox, Inbox, Watch Binding
 	Health, LeaveNow, Stay, HelpTyping       Binding
-	Export, ExportS, FromInboxT              Binding
+	Export, ExportS, FromInboxT, LoadToo     Binding
 	Arm, Disarm                              Binding
 }
 
@@ -134,6 +134,7 @@ func agreeing(k *KeyMap) {
 	k.Background = bind("b", wordBack, "back; a run keeps running and is recorded", "b", "esc").always()
 	k.Evidence = bind("e", "evidence", "show the contract's bindings and its audit timeline", "e")
 	k.Agree = bind("enter", "agree", "agree with your passphrase", "enter").closedBy(ownReason("next"))
+	k.LoadToo = bind("^l", "load too", "agree to loading with the same passphrase, or leave it out", "ctrl+l")
 	k.Operator = bind("^o", "other operator", "ask another enrolled operator", "ctrl+o").quiet().closedBy(oneOperator)
 	k.FromInbox = bind("^t", "take from inbox", "use what was signed elsewhere and waits in the inbox", "ctrl+t").
 		closedBy(ownReason("take from inbox"))

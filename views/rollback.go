@@ -14,6 +14,7 @@ type Rollback struct {
 	gate
 	id   string
 	seen core.Comparison
+	load loading
 	read bool
 }
 
@@ -45,7 +46,7 @@ func (r *Rollback) Title() (string, string) {
 // Keys are those of a form.
 func (r *Rollback) Keys() []Binding {
 	k := r.KeyMap
-	return append([]Binding{k.Agree.as("roll back")}, append(r.paging(), k.ReadAgain, k.Back.as("leave (stays VERIFIED)"),
+	return append([]Binding{k.Agree.as("roll back")}, append(append(r.paging(), r.load.binding(k)...), k.ReadAgain, k.Back.as("leave (stays VERIFIED)"),
 		k.HelpTyping, k.Operator)...)
 }
 
@@ -95,6 +96,7 @@ func (r *Rollback) take(msg ComparisonRead) Intent {
 		return Say{Refused(msg.Err)}
 	}
 	r.seen, r.read, r.seenAll = msg.Comparison, true, false
+	r.load.offer(r.seen.Loads, r.seen.Pending)
 	r.measure()
 	return nil
 }
@@ -116,10 +118,12 @@ func (r *Rollback) press(msg tea.KeyMsg) Intent {
 		r.waiting = waitFirewall
 		r.secret.wipe()
 		return NeedRollbackPreview{r.id}
+	case k.LoadToo.Is(msg) && r.read:
+		return r.toggle(&r.load)
 	case r.closed() != "":
 		return nil
 	case k.Agree.Is(msg):
-		return r.agree(func(passphrase []byte) Intent { return RollBack{r.id, passphrase} })
+		return r.agree(func(passphrase []byte) Intent { return RollBack{r.id, passphrase, r.load.agreed()} })
 	}
 	r.secret.key(msg)
 	return nil
@@ -152,6 +156,10 @@ func (r *Rollback) reviewed() []string {
 		}
 	}
 	p.pair("unchanged", neighbourWords(r.seen))
+	if r.load.subsystem != core.LoadsAtOnce {
+		p.others(r.seen.Pending)
+	}
+	p.loading(r.load, "read back")
 	p.blank()
 	p.text(t.Dim, 1, "The complete state from before the change is written back and read back. If anything differs from what was verified, nothing is sent.")
 	return p.lines

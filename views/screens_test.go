@@ -172,6 +172,24 @@ func contractScreens() []scene {
 				return told(NewExecution(f, testID, false), Progressed{testEnded(core.Verified, "sent once, read back and verified")},
 					DetailRead{ID: testID, Detail: d})
 			}},
+		{name: "execute_loaded", reason: "what was agreed to with the change follows it, as a step and a fact of its own",
+			build: func(f *Frame) Screen {
+				d := testDetail(core.Verified)
+				d.Row.Loads, d.Row.Load = core.Firewall, core.LoadClaimed
+				p := testEnded(core.Verified, "sent once, read back and verified; the firewall says that it is loaded")
+				p.Steps = append(p.Steps, core.StepProgress{Name: core.StepAskLoad, Status: core.StepDone, Took: 2 * time.Second})
+				return told(NewExecution(f, testID, false), Progressed{p}, DetailRead{ID: testID, Detail: d})
+			}},
+		{name: "execute_not_loaded", reason: "verified and not loaded: what is known and the way on",
+			build: func(f *Frame) Screen {
+				d := testDetail(core.Verified)
+				d.Row.Loads, d.Row.Load = core.Firewall, core.LoadUnknown
+				d.Actions = append(d.Actions, core.Action{Name: core.ActLoad})
+				p := testEnded(core.Verified, "sent once, read back and verified; whether it is loaded is not known")
+				p.Steps = append(p.Steps, core.StepProgress{Name: core.StepAskLoad, Status: core.StepStopped, Took: 31 * time.Second,
+					Detail: "whether it is loaded is not known"})
+				return told(NewExecution(f, testID, false), Progressed{p}, DetailRead{ID: testID, Detail: d})
+			}},
 		{name: "execute_ambiguous", reason: "how a run ends when the answer is lost: what to do now",
 			build: func(f *Frame) Screen {
 				p := testProgress(core.StepSend, core.Forward)
@@ -201,6 +219,12 @@ func contractScreens() []scene {
 
 func confirmOf(f *Frame, r core.Review, more ...tea.Msg) Screen {
 	return told(NewConfirm(f, testID), append([]tea.Msg{ReviewRead{ID: testID, Review: r}}, more...)...)
+}
+
+func loadedReview() core.Review {
+	r := testReview()
+	r.Row.Loads = core.Firewall
+	return r
 }
 
 func reconcileOf(f *Frame, c core.Comparison, more ...tea.Msg) Screen {
@@ -242,6 +266,16 @@ func gateScreens() []scene {
 				r.Pending = []string{"rule 1700000042", "alias office_nets"}
 				r.Row.Loads = core.Firewall
 				return confirmOf(f, r)
+			}},
+		{name: "confirm_loading", reason: "one confirmation covers the change and its loading, where nothing else would be loaded",
+			build: func(f *Frame) Screen { return confirmOf(f, loadedReview()) }},
+		{name: "confirm_loading_left_out", reason: "loading can be left out, and is then a step of its own",
+			build: func(f *Frame) Screen { return confirmOf(f, loadedReview(), tea.KeyMsg{Type: tea.KeyCtrlL}) }},
+		{name: "rollback_loading", reason: "a rollback can be loaded with the same passphrase",
+			build: func(f *Frame) Screen {
+				c := testComparison(core.Executing)
+				c.NowIntended, c.Fields[1].Now, c.Loads = true, "Public web, new DC (CHG-1042)", core.Firewall
+				return told(NewRollback(f, testID), ComparisonRead{ID: testID, Comparison: c})
 			}},
 		{name: "rollback", reason: "a rollback shows what is there and what will be",
 			build: func(f *Frame) Screen {

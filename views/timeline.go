@@ -129,6 +129,8 @@ func eventWords(t core.EventType) string {
 
 func loadEventWords(l core.LoadClaim) string {
 	switch l {
+	case core.LoadAgreed:
+		return "loading agreed to"
 	case core.LoadAsked:
 		return "asked to load"
 	case core.LoadClaimed:

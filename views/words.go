@@ -108,6 +108,9 @@ func stepWords(s core.StepProgress, p core.Progress) string {
 	case core.StepRunning:
 		return running
 	case core.StepStopped:
+		if s.Name == core.StepAskLoad {
+			return waiting + ": " + s.Detail
+		}
 		if s.Name == core.StepSend && (p.Final == core.Reconciliation || errors.Is(p.Err, core.ErrStoreUncertain)) {
 			return done + ": no clear answer"
 		}
@@ -141,6 +144,8 @@ func stepPhrases(n core.StepName, dir core.Direction) (waiting, running, done st
 		return "read back the whole list", "reading back the whole list", "read back the whole list"
 	case core.StepSeal:
 		return "seal the result", "sealing the result", "result sealed"
+	case core.StepAskLoad:
+		return "ask the firewall to load it", "asked the firewall to load it, once", "the firewall says that it is loaded"
 	}
 	return string(n), string(n), string(n)
 }
@@ -288,6 +293,8 @@ func earlyFailureWords(f core.FailureClass) string {
 // loadWords says what is known about loading.
 func loadWords(l core.LoadClaim) string {
 	switch l {
+	case core.LoadAgreed:
+		return "stored · not loaded: agreed to, and not asked"
 	case core.LoadAsked:
 		return "stored · asked to load, no answer yet"
 	case core.LoadClaimed:
