@@ -3,6 +3,8 @@ package core_test
 import (
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -96,6 +98,63 @@ func TestRestoredOldDatabaseCannotSend(t *testing.T) {
 	r.mustBe(id, core.Verified)
 	r.rollback(id)
 	r.mustBe(id, core.RolledBack)
+}
+
+// A copy from between the plan of an advance and the acquisition looks like a
+// console that ended there. What it would send may have been sent: not even a
+// target that is as it was before makes that contract sendable again, and
+// nothing else is sent while the other request may be writing (decision 13).
+func TestCopyFromBeforeAnAcquisitionCannotSendAgain(t *testing.T) {
+	for _, point := range []string{"plan/after commit", "acquire/before commit"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			copied := ""
+			var r *rig
+			r = newRig(t, rigOptions{faultPoint: func(name string) {
+				if name == point && copied == "" {
+					copied = copyOfOpen(t, r.path())
+				}
+			}})
+			id := r.confirmed(rigAlias, rigValue)
+			r.execute(id)
+			r.mustBe(id, core.Verified)
+			r.rollback(id)
+			r.mustBe(id, core.RolledBack) // and the target as it was prepared
+			sent := r.sends()
+
+			r.close()
+			for _, suffix := range []string{"", "-wal"} {
+				r.must(os.Rename(copied+suffix, r.path()+suffix))
+			}
+			r.open()
+			r.mustBe(id, core.Prepared)
+			r.mustBeAnchored()
+			if h := r.engine.Header(); h.SettleContract != id {
+				t.Fatalf("settling until %s, because of %q", h.SettleUntil, h.SettleContract)
+			}
+			fresh := r.replaceAttributed(id)
+			if r.sends() != sent {
+				t.Fatalf("%d requests were sent from the copy", r.sends()-sent)
+			}
+			r.execute(fresh)
+			r.mustBe(fresh, core.Verified)
+			r.mustBeAnchored()
+			r.verifyClosed()
+		})
+	}
+}
+
+// copyOfOpen copies a database that is open, with its log, by another process:
+// opening and closing it here would drop SQLite's locks.
+func copyOfOpen(t *testing.T, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	for _, suffix := range []string{"", "-wal"} {
+		if out, err := exec.Command("cp", "-p", path+suffix, to+suffix).CombinedOutput(); err != nil {
+			t.Errorf("copying: %v %s", err, out)
+		}
+	}
+	return to
 }
 
 // verifyClosed verifies the store between two consoles.

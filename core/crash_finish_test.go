@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"database/sql"
+	"errors"
 	"net/url"
 	"time"
 
@@ -35,6 +36,9 @@ func (c crash) finish(r *rig, id string, before sim.Wire) {
 	backward := c.do == "roll back" || c.do == "resume"
 	switch c.after() {
 	case core.Prepared:
+		if c.advance == "attributed" {
+			id = r.replaceAttributed(id)
+		}
 		r.execute(id)
 		r.mustBe(id, core.Verified)
 	case core.Verified:
@@ -48,6 +52,24 @@ func (c crash) finish(r *rig, id string, before sim.Wire) {
 	if sent := r.sim.Wire().Since(before).Mutations; sent > 1 {
 		r.t.Fatalf("%d requests in one direction", sent)
 	}
+}
+
+// replaceAttributed: the anchor had moved for a contract, so it is not sent
+// any more. It is declined, and a fresh one takes its place once the settle
+// window is over (decision 13).
+func (r *rig) replaceAttributed(id string) string {
+	r.t.Helper()
+	if err := r.engine.Execute(ctx(), id); !errors.Is(err, core.ErrSettling) {
+		r.t.Fatalf("sent while another request may be writing: %v", err)
+	}
+	r.clock.move(past)
+	if p := r.execute(id); !errors.Is(p.Err, store.ErrAttributed) {
+		r.t.Fatalf("got %v", p.Err)
+	}
+	r.mustBe(id, core.Prepared)
+	r.must(r.engine.Decline(ctx(), id, rigOperator, pass()))
+	r.clock.move(past) // its target's cool-down
+	return r.confirmed(rigAlias, rigValue)
 }
 
 // conclude draws the conclusion that a fresh reading supports. While the

@@ -124,7 +124,10 @@ func (m *machine) crashed(p *pact, from core.State, at string) bool {
 	}
 	switch {
 	case at == "acquire/before commit":
-		m.w.mark++ // the anchor had moved: attributed to this contract
+		// The anchor had moved: it is attributed to this contract, whose
+		// request may have left from a newer copy of the database.
+		m.w.mark++
+		m.w.unsure, p.spent = m.w.now, true
 		return false
 	case step == "plan", when == "before commit" && !strings.HasPrefix(step, "seal"):
 		return false

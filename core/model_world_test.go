@@ -87,6 +87,7 @@ type pact struct {
 	resolved  map[int]bool // events that an operator's conclusion made
 	confirmed bool
 	sealed    bool // has a verified fingerprint
+	spent     bool // the anchor had moved for it when its console ended
 	expires   time.Time
 	origin    core.State // where certainty was lost
 	unsure    time.Time  // when
@@ -274,7 +275,7 @@ func (w *world) acquire(p *pact, from core.State) error {
 		return core.ErrAppliance
 	case w.live.readOnly:
 		return core.ErrReadOnlyAppliance
-	case w.reserved(p):
+	case p.spent, w.reserved(p):
 		return core.ErrConflict
 	}
 	return nil

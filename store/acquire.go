@@ -24,6 +24,9 @@ func (s *Store) PlanAcquisition(ctx context.Context, contractID string, version 
 		}
 		return l, t.planAdvance(mark, l)
 	})
+	if err == nil {
+		s.anchor.plan(mark, advance{contractID, version})
+	}
 	return mark, err
 }
 
@@ -60,6 +63,9 @@ func (t *tx) checkAcquire(l loaded, version int64) error {
 	}
 	if l.ExpiredAt(t.now) {
 		return fmt.Errorf("%w: %w", core.ErrConflict, core.ErrExpired)
+	}
+	if err := t.checkUnattributed(l.ID); err != nil {
+		return err
 	}
 	return t.checkSend(l)
 }

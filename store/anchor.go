@@ -23,15 +23,32 @@ const (
 const (
 	stepPlanned    = "planned"
 	stepAcquired   = "acquired"   // mark and EXECUTING were committed together
-	stepAttributed = "attributed" // the anchor had moved, the process ended in between
-	stepWithdrawn  = "withdrawn"  // the anchor was read and had not moved
+	stepAttributed = "attributed" // the anchor had moved, and the process that moved it is gone
+	stepWithdrawn  = "withdrawn"  // nothing was acquired: the anchor had not moved, or its mover says so
 )
 
-// anchorState is the last comparison of anchor and mark in this process.
+// anchorState is what this process knows of the anchor: the last comparison
+// with the mark, and the last advance that it planned itself.
 type anchorState struct {
-	mu   sync.Mutex
-	err  error
-	done bool
+	mu      sync.Mutex
+	err     error
+	done    bool
+	mark    uint64
+	planned advance
+}
+
+// plan keeps that this process planned an advance from mark. As long as the
+// advance is open, this process has acquired nothing under it.
+func (a *anchorState) plan(mark uint64, planned advance) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mark, a.planned = mark, planned
+}
+
+func (a *anchorState) plannedHere(mark uint64, open advance) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.mark == mark && a.planned == open
 }
 
 func (a *anchorState) set(err error) {
@@ -196,6 +213,11 @@ func (t *tx) acquireAdvance(l loaded) error {
 // else is core.ErrRolledBackStore, and nothing is sent until a later call
 // passes (design section 6). Only the executor calls it, and never between
 // its own PlanAcquisition and Acquire.
+//
+// What was attributed counts as an ambiguous send, and its contract is never
+// acquired (ErrAttributed): a console that ended right here looks the same as
+// a copy of the database from before a send. Only the process that planned the
+// advance itself knows that nothing was acquired, and withdraws it.
 func (s *Store) SettleAnchor(ctx context.Context, anchor uint64) error {
 	err := s.write(ctx, "settle anchor", func(t *tx) error {
 		mark, err := t.mark()
@@ -210,7 +232,11 @@ func (s *Store) SettleAnchor(ctx context.Context, anchor uint64) error {
 		case anchor == mark:
 			return t.closeAdvances(mark, open, stepWithdrawn)
 		case mark < math.MaxUint64 && anchor == mark+1 && len(open) == 1:
-			if err := t.closeAdvances(mark, open, stepAttributed); err != nil {
+			step := stepAttributed
+			if s.anchor.plannedHere(mark, open[0]) {
+				step = stepWithdrawn
+			}
+			if err := t.closeAdvances(mark, open, step); err != nil {
 				return err
 			}
 			return t.setMark(anchor)

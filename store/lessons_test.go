@@ -37,12 +37,83 @@ func TestLesson1LimitsBeforeTheAnchor(t *testing.T) {
 	if h.Mark != mark+1 || !h.AnchorOK {
 		t.Fatalf("health %+v", h)
 	}
-	// The contract can still be sent, with an advance of its own (lesson 7).
-	if c := r.acquire(b); c.State != core.Executing {
+	// The store goes on; only what the advance was for is not sent from it.
+	if c := r.acquire(r.confirm(r.create("c", "t-c", "i-c"))); c.State != core.Executing {
 		t.Fatalf("state %s", c.State)
 	}
 	if n := r.count("SELECT count(*) FROM cs_advances WHERE contract_id = 'b' AND step = 'attributed'"); n != 1 {
 		t.Fatalf("%d attributions", n)
+	}
+	r.check()
+}
+
+// An anchor one ahead is what a console leaves that ended between its advance
+// and its acquisition. It is also what is found over a copy of the database
+// that was made there and put back after the send. So the contract is not
+// acquired again, nothing is sent or made while that send may be writing, and
+// a fresh attempt takes its place afterwards (decision 13).
+func TestAttributedContractIsNotAcquired(t *testing.T) {
+	const settle = 3 * time.Minute
+	r := newRig(t, func(o *Options) { o.Settle = settle })
+	a, b := r.confirm(r.create("a", "t-a", "i-a")), r.confirm(r.create("b", "t-b", "i-b"))
+	_, err := r.PlanAcquisition(r.ctx, a.ID, a.StateVersion)
+	r.must(err)
+	database, log := readBoth(t, r.opts.Path)
+	_, err = r.Acquire(r.ctx, a.ID, a.StateVersion) // and a request leaves
+	r.must(err)
+
+	copied := *r
+	copied.opts.Path = afterCut(t, database, log)
+	copied.Store, err = Open(r.ctx, copied.opts)
+	r.must(err)
+	defer copied.Store.Close()
+	copied.must(copied.SettleAnchor(r.ctx, 1))
+	if at, id, err := copied.LastAmbiguous(r.ctx); err != nil || id != a.ID || !at.Equal(r.clock.Now()) {
+		t.Fatalf("the ambiguous send is that of %q at %s (%v)", id, at, err)
+	}
+	refused := func(c core.Contract, want error) {
+		t.Helper()
+		if _, err := copied.PlanAcquisition(r.ctx, c.ID, c.StateVersion); !errors.Is(err, want) {
+			t.Fatalf("planning %s: %v, want %v", c.ID, err, want)
+		}
+	}
+	refused(a, ErrAttributed)
+	refused(a, core.ErrConflict)
+	refused(b, core.ErrSettling)
+	again := copied.creation(testContract("again", "t-a", "i-a", r.clock.Now(), testValidity))
+	if _, err := copied.AuthorizeAndCreate(r.ctx, again); !errors.Is(err, core.ErrBlocked) {
+		t.Fatalf("a fresh attempt beside it: %v", err)
+	}
+	_, err = copied.Decline(r.ctx, a.ID, r.approval(core.ApproveDecline, a), acceptAll{})
+	r.must(err)
+	if _, err := copied.AuthorizeAndCreate(r.ctx, again); !errors.Is(err, core.ErrSettling) {
+		t.Fatalf("a fresh attempt at once: %v", err)
+	}
+	r.clock.add(settle)
+	copied.seal(copied.acquire(b)) // it was not the one, and its window is open (lesson 7)
+	copied.acquire(copied.confirm(copied.create("again", "t-a", "i-a")))
+	copied.check()
+}
+
+// The process that planned an advance knows whether it acquired anything: it
+// sends nobody away, whatever its anchor did.
+func TestPlannerKnowsThatNothingWasAcquired(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.confirm(r.create("a", "t-a", "i-a"))
+	for mark := range uint64(2) {
+		planned, err := r.PlanAcquisition(r.ctx, a.ID, a.StateVersion)
+		r.must(err)
+		if planned != mark {
+			t.Fatalf("planned at %d, want %d", planned, mark)
+		}
+		r.must(r.SettleAnchor(r.ctx, mark+1)) // it moved, and the acquisition failed
+	}
+	if at, id, err := r.LastAmbiguous(r.ctx); err != nil || !at.IsZero() {
+		t.Fatalf("an ambiguous send of %q at %s (%v)", id, at, err)
+	}
+	r.acquire(a)
+	if n := r.count("SELECT count(*) FROM cs_advances WHERE step = 'withdrawn'"); n != 2 {
+		t.Fatalf("%d advances were withdrawn", n)
 	}
 	r.check()
 }

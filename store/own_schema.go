@@ -109,6 +109,7 @@ func ownSchema() []string {
 		`CREATE INDEX cs_passphrases_operator ON cs_passphrases(operator, sequence)`,
 		`CREATE INDEX cs_loads_contract ON cs_loads(contract_id, sequence)`,
 		`CREATE INDEX cs_advances_mark ON cs_advances(mark, sequence)`,
+		`CREATE INDEX cs_advances_attributed ON cs_advances(recorded_at, sequence) WHERE step = 'attributed'`,
 		`CREATE INDEX cs_contracts_key ON contracts(idempotency_key)`,
 		`CREATE INDEX cs_contracts_target ON contracts(target_identity_digest, state)`,
 	}

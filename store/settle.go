@@ -20,12 +20,19 @@ func (s *Store) LastAmbiguous(ctx context.Context) (at time.Time, contractID str
 }
 
 // lastAmbiguous counts the discovery of a flawed record that may have been
-// under way as an ambiguous send as well: when its last byte left is not
-// known any more.
+// under way as an ambiguous send as well, and an attributed advance of the
+// anchor: when the last byte left is not known any more.
 func (t *tx) lastAmbiguous() (time.Time, string, error) {
 	at, id, err := t.recordedAmbiguous()
 	if err != nil {
 		return time.Time{}, "", err
+	}
+	attributed, to, err := t.lastAttribution()
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	if attributed.After(at) {
+		at, id = attributed, to
 	}
 	if found, flawed := t.s.flaws.writing(); found.After(at) {
 		return found, flawed, nil
