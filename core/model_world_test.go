@@ -377,9 +377,9 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 		proven, success = core.RollbackFailed, core.RolledBack
 	}
 	expected, wanted := p.expectedBy(dir)
-	undone := proven // what this run's not having done anything proves
+	unsent := proven // what this run's not having sent anything proves
 	if p.resumed {
-		undone = core.Reconciliation
+		unsent = core.Reconciliation
 	}
 
 	tr.strike(beforeReread, w)
@@ -387,10 +387,10 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 	drifted := tr.when == beforeReread && tr.kind != "" || err != nil || w.live.objects[at] != expected || at != p.at
 	tr.strike(beforeSend, w) // also where nothing will be sent
 	if drifted {
-		return undone // not sent
+		return unsent
 	}
 	if tr.when == beforeSend && tr.kind != "" {
-		return undone // no connection, so nothing left
+		return unsent // no connection
 	}
 	w.arrive(p, dir)
 	if tr.when == atSend {
@@ -406,13 +406,11 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 			return core.Reconciliation
 		case refusesKey:
 			w.keyRefused = true
-			return undone
+			return proven
 		case turnsReadOnly:
 			w.live.readOnly = true
-			return undone
-		case refuses:
-			return undone
-		case changesNothing:
+			return proven
+		case refuses, changesNothing:
 			return proven
 		}
 	} else if _, err := w.live.find(p.target); err == core.ErrTargetDuplicate {
@@ -420,7 +418,7 @@ func (w *world) carry(p *pact, dir core.Direction, tr trouble) core.State {
 		// on the list of proofs.
 		return core.Reconciliation
 	} else if !w.live.apply(p, dir) {
-		return undone
+		return proven
 	}
 	tr.strike(beforeReadBack, w)
 	at, err = w.live.find(p.target)
