@@ -28,6 +28,8 @@ func playChild(part string, args []string) int {
 	switch part {
 	case "receipt":
 		return playReceiptChild(args)
+	case "backup":
+		return playBackupChild(args)
 	case "crash":
 		return playCrashChild(args)
 	case "lock":

@@ -158,16 +158,21 @@ func playCrash(path string, fault func(string)) error {
 func playCrashChild(args []string) int {
 	path := args[0]
 	n, _ := strconv.Atoi(args[1])
+	err := playCrash(path, killAt(n))
+	fmt.Println("survived:", err)
+	return 3
+}
+
+// killAt kills this process at the n-th fault point that it comes to.
+func killAt(n int) func(string) {
 	seen := 0
-	err := playCrash(path, func(string) {
+	return func(string) {
 		if seen++; seen == n {
 			self, _ := os.FindProcess(os.Getpid())
 			self.Kill()
 			select {}
 		}
-	})
-	fmt.Println("survived:", err)
-	return 3
+	}
 }
 
 // dump is the whole state that a store stands for, as text.

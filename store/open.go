@@ -32,9 +32,9 @@ type Options struct {
 	// Progress, if not nil, is told how many contracts of how many the
 	// verified scan has passed. It is called from one goroutine at a time.
 	Progress func(done, total int)
-	// FaultPoint, if not nil, is called at every named point around a commit:
-	// "<operation>/before commit" and "<operation>/after commit". Tests stop
-	// the process there.
+	// FaultPoint, if not nil, is called at every named point around a commit,
+	// "<operation>/before commit" and "<operation>/after commit", and at those
+	// of Backup. Tests stop the process there.
 	FaultPoint func(name string)
 
 	layer layer // for tests
