@@ -32,6 +32,8 @@ func playChild(part string, args []string) int {
 		return playBackupChild(args)
 	case "crash":
 		return playCrashChild(args)
+	case "open":
+		return playOpenChild(args)
 	case "lock":
 		return playLockChild(args)
 	case "race":

@@ -168,11 +168,16 @@ func killAt(n int) func(string) {
 	seen := 0
 	return func(string) {
 		if seen++; seen == n {
-			self, _ := os.FindProcess(os.Getpid())
-			self.Kill()
-			select {}
+			die()
 		}
 	}
+}
+
+// die is kill -9 of this process.
+func die() {
+	self, _ := os.FindProcess(os.Getpid())
+	self.Kill()
+	select {}
 }
 
 // dump is the whole state that a store stands for, as text.
@@ -254,44 +259,4 @@ func crashAt(t *testing.T, n int, name string) string {
 	}
 	checkStore(t, r.opts)
 	return left
-}
-
-// A migration that is killed at any point leaves a store of the old schema or
-// of the new one, and the next opening finishes it.
-func TestCrashInMigration(t *testing.T) {
-	t.Parallel()
-	m := loadManifest(t)
-	points := 0
-	for _, file := range []string{"v6.sqlite3", "v7.sqlite3", "v8.sqlite3"} {
-		for n := 1; ; n++ {
-			o := m.options(t, file)
-			seen := 0
-			o.FaultPoint = func(string) {
-				if seen++; seen == n {
-					panic("stop")
-				}
-			}
-			if !panics(func() { Open(context.Background(), o) }) {
-				break
-			}
-			points++
-			o.FaultPoint = nil
-			s, err := Open(context.Background(), o)
-			if err != nil {
-				t.Fatalf("%s, point %d: %v", file, n, err)
-			}
-			s.Close()
-			checkStore(t, o)
-		}
-	}
-	if points < 10 {
-		t.Fatalf("only %d points", points)
-	}
-	t.Logf("migration and taking over: stopped at %d points, finished from each", points)
-}
-
-func panics(f func()) (stopped bool) {
-	defer func() { stopped = recover() != nil }()
-	f()
-	return false
 }

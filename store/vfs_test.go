@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,14 +11,17 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A file layer of SQLite that counts what a commit costs and can run out of
-// space. It stands in front of the default one, in tests only.
+// A file layer of SQLite that counts what a commit costs, can run out of
+// space, and can kill its process before any change of a file. It stands in
+// front of the default one, in tests only.
 
 const watchedVFS = "watched"
 
 var watched struct {
 	once    sync.Once
+	err     error
 	open    uintptr // the default layer's xOpen
+	remove  uintptr // and its xDelete
 	mu      sync.Mutex
 	methods map[uintptr]uintptr // its methods, by our copy of them
 	copies  map[uintptr]uintptr
@@ -25,6 +29,9 @@ var watched struct {
 	syncs, writes atomic.Int64
 	// space is how many more bytes may be written; negative is unlimited.
 	space atomic.Int64
+	// dieBefore counts down to the write, sync, cut or removal of a file that
+	// this process does not live to make; zero is never.
+	dieBefore atomic.Int64
 }
 
 // at is the C value at an address; the memory is not Go's.
@@ -37,15 +44,29 @@ func pointer[T any](f T) uintptr { return *(*uintptr)(unsafe.Pointer(&struct{ f 
 func call[T any](address uintptr) T { return *(*T)(unsafe.Pointer(&struct{ p uintptr }{address})) }
 
 type (
-	openFunc  = func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32
-	syncFunc  = func(*libc.TLS, uintptr, int32) int32
-	writeFunc = func(*libc.TLS, uintptr, uintptr, int32, int64) int32
+	openFunc   = func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32
+	removeFunc = func(*libc.TLS, uintptr, uintptr, int32) int32
+	syncFunc   = func(*libc.TLS, uintptr, int32) int32
+	cutFunc    = func(*libc.TLS, uintptr, int64) int32
+	writeFunc  = func(*libc.TLS, uintptr, uintptr, int32, int64) int32
 )
 
 // useWatchedVFS registers the layer and resets its counters.
 func useWatchedVFS(t testing.TB) string {
 	t.Helper()
+	if err := registerWatchedVFS(); err != nil {
+		t.Fatal(err)
+	}
+	watched.syncs.Store(0)
+	watched.writes.Store(0)
+	watched.space.Store(-1)
+	t.Cleanup(func() { watched.space.Store(-1) })
+	return watchedVFS
+}
+
+func registerWatchedVFS() error {
 	watched.once.Do(func() {
+		watched.space.Store(-1)
 		tls := libc.NewTLS()
 		watched.methods, watched.copies = map[uintptr]uintptr{}, map[uintptr]uintptr{}
 		original := sqlite3.Xsqlite3_vfs_find(tls, 0)
@@ -55,19 +76,16 @@ func useWatchedVFS(t testing.TB) string {
 		v := at[sqlite3.Tsqlite3_vfs](ours)
 		name, err := libc.CString(watchedVFS)
 		if err != nil {
-			t.Fatal(err)
+			watched.err = err
+			return
 		}
-		watched.open = v.FxOpen
-		v.FpNext, v.FzName, v.FxOpen = 0, name, pointer(watchedOpen)
+		watched.open, watched.remove = v.FxOpen, v.FxDelete
+		v.FpNext, v.FzName, v.FxOpen, v.FxDelete = 0, name, pointer(watchedOpen), pointer(watchedRemove)
 		if rc := sqlite3.Xsqlite3_vfs_register(tls, ours, 0); rc != sqlite3.SQLITE_OK {
-			t.Fatalf("registering the file layer: %d", rc)
+			watched.err = fmt.Errorf("registering the file layer: %d", rc)
 		}
 	})
-	watched.syncs.Store(0)
-	watched.writes.Store(0)
-	watched.space.Store(-1)
-	t.Cleanup(func() { watched.space.Store(-1) })
-	return watchedVFS
+	return watched.err
 }
 
 func watchedOpen(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32 {
@@ -88,7 +106,7 @@ func watchedMethods(tls *libc.TLS, original uintptr) uintptr {
 	c := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(sqlite3.Tsqlite3_io_methods{})))
 	*at[sqlite3.Tsqlite3_io_methods](c) = *at[sqlite3.Tsqlite3_io_methods](original)
 	m := at[sqlite3.Tsqlite3_io_methods](c)
-	m.FxSync, m.FxWrite = pointer(watchedSync), pointer(watchedWrite)
+	m.FxSync, m.FxWrite, m.FxTruncate = pointer(watchedSync), pointer(watchedWrite), pointer(watchedCut)
 	watched.copies[original], watched.methods[c] = c, original
 	return c
 }
@@ -99,12 +117,31 @@ func originalOf(file uintptr) *sqlite3.Tsqlite3_io_methods {
 	return at[sqlite3.Tsqlite3_io_methods](watched.methods[at[sqlite3.Tsqlite3_file](file).FpMethods])
 }
 
+// mayDie ends the process if this is the change of a file that it must not make.
+func mayDie() {
+	if watched.dieBefore.Load() > 0 && watched.dieBefore.Add(-1) == 0 {
+		die()
+	}
+}
+
+func watchedRemove(tls *libc.TLS, vfs, name uintptr, syncDir int32) int32 {
+	mayDie()
+	return call[removeFunc](watched.remove)(tls, vfs, name, syncDir)
+}
+
+func watchedCut(tls *libc.TLS, file uintptr, size int64) int32 {
+	mayDie()
+	return call[cutFunc](originalOf(file).FxTruncate)(tls, file, size)
+}
+
 func watchedSync(tls *libc.TLS, file uintptr, flags int32) int32 {
+	mayDie()
 	watched.syncs.Add(1)
 	return call[syncFunc](originalOf(file).FxSync)(tls, file, flags)
 }
 
 func watchedWrite(tls *libc.TLS, file, data uintptr, n int32, offset int64) int32 {
+	mayDie()
 	watched.writes.Add(1)
 	if watched.space.Load() >= 0 && watched.space.Add(-int64(n)) < 0 {
 		watched.space.Store(0)
