@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"sort"
 	"time"
 )
 
@@ -54,6 +55,20 @@ type ApplianceStatus struct {
 	Pending       map[Subsystem][]string // pending changes by subsystem, as the appliance names them
 	ReadTook      time.Duration
 	Warnings      []string // one line each, for the operator
+}
+
+// waiting is what waits to be loaded by a subsystem; by any of them for a
+// change that works at once.
+func (s ApplianceStatus) waiting(by Subsystem) []string {
+	if by != LoadsAtOnce {
+		return s.Pending[by]
+	}
+	var all []string
+	for _, pending := range s.Pending {
+		all = append(all, pending...)
+	}
+	sort.Strings(all)
+	return all
 }
 
 // Subsystem is a part of the appliance that loads what is stored as a step

@@ -197,6 +197,6 @@ func (e *Engine) RollbackPreview(ctx context.Context, contractID string) (Compar
 	if err != nil {
 		return Comparison{}, err
 	}
-	cmp.Pending = status.Pending[cmp.Loads]
+	cmp.Pending = status.waiting(cmp.Loads)
 	return cmp, nil
 }

@@ -28,7 +28,7 @@ func (e *Engine) Reconcile(ctx context.Context, contractID string, o Outcome, se
 		if err := e.maySend(ctx); err != nil {
 			return err
 		}
-		return e.startBackward(ctx, contractID, backward{ApproveResume, false, e.exec.ResumeRollback}, operator, passphrase)
+		return e.startBackward(ctx, contractID, backward{ApproveResume, nil, e.exec.ResumeRollback}, operator, passphrase)
 	}
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
 	if err != nil {

@@ -28,9 +28,9 @@ var (
 	ErrBinding = errors.New("does not match the contract")
 	// ErrVerifierMissing: no verifier is configured, so nothing can be accepted.
 	ErrVerifierMissing = errors.New("no verifier is configured")
-	// ErrOthersPending: loading would load other people's changes too, so it
-	// cannot be agreed to beforehand (design section 4, rule 7).
-	ErrOthersPending = errors.New("other people's changes are not loaded yet")
+	// ErrPendingChanged: loading would load other changes than the operator was
+	// shown (design section 4, rule 7).
+	ErrPendingChanged = errors.New("other changes wait to be loaded than were shown")
 	// ErrVerifierFailed: the verifier itself failed; closed means closed.
 	ErrVerifierFailed = errors.New("the verifier failed")
 	// ErrProof: the proof is not one of a known, active authority.

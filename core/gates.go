@@ -27,7 +27,7 @@ func (e *Engine) Review(ctx context.Context, contractID string) (Review, error) 
 	if err != nil {
 		return Review{}, err
 	}
-	r.Pin, r.Pending = status.Pin, status.Pending[opened.Capability.Spec().Loads]
+	r.Pin, r.Pending = status.Pin, status.waiting(opened.Capability.Spec().Loads)
 	reading, o, err := observeNow(ctx, e.p.Reader, opened.Capability, opened.Identity, e.p.Clock)
 	r.ReadAt = e.p.Clock.Now()
 	if err != nil {
@@ -64,18 +64,19 @@ func (e *Engine) drift(opened Opened, o Observation) string {
 // Confirm is gate two: the operator has reviewed the change, types the
 // target's exact name, and proves who they are (seed 003, Confirmation contract).
 func (e *Engine) Confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte) error {
-	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, false)
+	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, nil)
 }
 
 // ConfirmAndLoad confirms, and agrees in the same confirmation that the
 // appliance is asked to load the change right after it is verified (design
-// section 4, rule 7). It wraps ErrOthersPending, with nothing changed, where
-// that would load other people's changes too.
-func (e *Engine) ConfirmAndLoad(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte) error {
-	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, true)
+// section 4, rule 7). pending is what the review showed as waiting to be
+// loaded; it wraps ErrPendingChanged, with nothing changed, where something
+// else waits now.
+func (e *Engine) ConfirmAndLoad(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, pending []string) error {
+	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, &loadAgreement{pending})
 }
 
-func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, load bool) error {
+func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, load *loadAgreement) error {
 	if err := e.mayChange(); err != nil {
 		return err
 	}
@@ -83,10 +84,8 @@ func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator 
 	if err != nil {
 		return err
 	}
-	if load {
-		if err := e.mayAgreeToLoad(ctx, opened.Capability); err != nil {
-			return err
-		}
+	if err := e.checkAgreement(ctx, opened.Capability, load); err != nil {
+		return err
 	}
 	c := opened.Contract
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
@@ -107,10 +106,10 @@ func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator 
 		return err
 	}
 	work := context.WithoutCancel(ctx)
-	if opened.Contract, err = e.p.Store.Confirm(work, c.ID, c.StateVersion, evidence, authority); err != nil || !load {
+	if opened.Contract, err = e.p.Store.Confirm(work, c.ID, c.StateVersion, evidence, authority); err != nil || load == nil {
 		return err
 	}
-	return e.agreeToLoad(work, opened, authority)
+	return e.agreeToLoad(work, opened, *load, authority)
 }
 
 // confirmable loads a contract whose window is open and whose target's exact

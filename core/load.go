@@ -38,7 +38,7 @@ func (e *Engine) Load(ctx context.Context, contractID, operator string, passphra
 		return err
 	}
 	defer authority.Close()
-	record, err := e.loadRecord(opened, dir, authority)
+	record, err := e.loadRecord(opened, dir, "", authority)
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,13 @@ func (e *Engine) Load(ctx context.Context, contractID, operator string, passphra
 }
 
 // loadRecord is what an operator agrees to when something is to be loaded.
-func (e *Engine) loadRecord(opened Opened, dir Direction, authority Authority) (*LoadRecord, error) {
+func (e *Engine) loadRecord(opened Opened, dir Direction, pending string, authority Authority) (*LoadRecord, error) {
 	a, err := e.approve(opened.Contract, ApproveLoad, authority)
 	if err != nil {
 		return nil, err
 	}
 	return &LoadRecord{ContractID: opened.Contract.ID, Direction: dir, Subsystem: opened.Capability.Spec().Loads,
-		Actor: authority.ID(), Evidence: a.ProofDigest()}, nil
+		Actor: authority.ID(), Evidence: a.ProofDigest(), Pending: pending}, nil
 }
 
 // load is a run that only loads.

@@ -2,44 +2,66 @@ package core
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
+
+	"countersign/canon"
 )
 
 // Loading that is agreed to in the same confirmation as the change (design
-// section 4, rule 7). It can be agreed to where nothing else is waiting to be
-// loaded, and it is asked for only where that still holds right before the
-// send and nothing else was seen to change; otherwise it stays a step of its
-// own, with a review of its own.
+// section 4, rule 7). The operator has seen what else waits to be loaded. It is
+// asked for only where right before the send nothing else waited, and nothing
+// was seen to change meanwhile; otherwise it stays a step of its own, with a
+// review of its own.
 
-// mayAgreeToLoad refuses an agreement that would cover other people's changes.
-func (e *Engine) mayAgreeToLoad(ctx context.Context, c Capability) error {
+// loadAgreement is what an operator agrees to besides a change.
+type loadAgreement struct {
+	pending []string // shown as waiting to be loaded
+}
+
+// digest stands for what was shown, in any order; "" for nothing.
+func (a loadAgreement) digest() string {
+	if len(a.pending) == 0 {
+		return ""
+	}
+	sorted := slices.Sorted(slices.Values(a.pending))
+	return canon.Digest(sha256.Sum256([]byte(strings.Join(sorted, "\x00")))).String()
+}
+
+// covers reports whether nothing waits now that was not shown then.
+func covers(agreed string, now []string) bool {
+	return len(now) == 0 || loadAgreement{now}.digest() == agreed
+}
+
+// checkAgreement refuses to agree to loading what was not shown.
+func (e *Engine) checkAgreement(ctx context.Context, c Capability, load *loadAgreement) error {
+	if load == nil {
+		return nil
+	}
 	if e.p.Loader == nil || c.Spec().Loads == LoadsAtOnce {
 		return fmt.Errorf("%w: there is nothing to load", ErrConflict)
 	}
-	pending, err := e.pending(ctx, c.Spec().Loads)
+	now, err := e.pending(ctx, c.Spec().Loads)
 	if err != nil {
 		return err
 	}
-	return othersPending(pending)
-}
-
-func othersPending(pending []string) error {
-	if len(pending) == 0 {
-		return nil
+	if !covers(load.digest(), now) {
+		return ErrPendingChanged
 	}
-	return fmt.Errorf("%w: %s", ErrOthersPending, strings.Join(pending, ", "))
+	return nil
 }
 
 func (e *Engine) pending(ctx context.Context, s Subsystem) ([]string, error) {
 	status, err := e.p.Reader.Status(ctx)
-	return status.Pending[s], err
+	return status.waiting(s), err
 }
 
 // agreeToLoad records the agreement beside the confirmation just made. A
 // crash between the two leaves a change that is loaded by a step of its own.
-func (e *Engine) agreeToLoad(ctx context.Context, confirmed Opened, authority Authority) error {
-	record, err := e.loadRecord(confirmed, Forward, authority)
+func (e *Engine) agreeToLoad(ctx context.Context, confirmed Opened, load loadAgreement, authority Authority) error {
+	record, err := e.loadRecord(confirmed, Forward, load.digest(), authority)
 	if err != nil {
 		return err
 	}
@@ -80,8 +102,8 @@ func (e *Engine) carry(ctx context.Context, load *LoadRecord, watch func(Progres
 		step.skip("")
 	case unread != nil:
 		step.skip("not loaded: what else was pending could not be read")
-	case len(before) > 0:
-		step.skip("not loaded: " + othersPending(before).Error())
+	case !covers(load.Pending, before):
+		step.skip("not loaded: " + ErrPendingChanged.Error())
 	case done.Changed > 0:
 		step.skip("not loaded: something else changed while this was sent")
 	case e.runs.ended():

@@ -71,11 +71,11 @@ func TestLoadingAgreedInTheConfirmation(t *testing.T) {
 				id := r.preparedChange(spec.EndpointSymbol, changes()[spec.EndpointSymbol].fields)
 				review, err := r.engine.Review(ctx(), id)
 				r.must(err)
-				r.must(r.engine.ConfirmAndLoad(ctx(), id, review.Target, rigOperator, pass()))
+				r.must(r.engine.ConfirmAndLoad(ctx(), id, review.Target, rigOperator, pass(), nil))
 				r.mustKnow(id, core.LoadAgreed)
 				mustEndLoading(t, r.execute(id), core.Verified, core.StepDone, "the firewall says that it is loaded")
 				r.mustKnow(id, core.LoadAgreed, core.LoadAsked, core.LoadClaimed)
-				p := r.run(id, func() error { return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass()) })
+				p := r.run(id, func() error { return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), nil) })
 				mustEndLoading(t, p, core.RolledBack, core.StepDone, "the firewall says that it is loaded")
 				r.mustKnow(id, core.LoadAgreed, core.LoadAsked, core.LoadClaimed, core.LoadAsked, core.LoadClaimed)
 				if r.sends() != 4 {
@@ -92,13 +92,13 @@ func TestAgreedLoadingLoadsTheChange(t *testing.T) {
 	r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 	has := func(entry sim.AliasEntry, ok bool) bool { return slices.Contains(entry.Addresses, "192.0.2.66") }
 	id := r.blocking()
-	r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass()))
+	r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil))
 	r.restart() // the agreement is on disk
 	r.execute(id)
 	if !has(r.sim.LoadedAlias("blocklist")) {
 		t.Fatal("verified, and not loaded")
 	}
-	r.run(id, func() error { return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass()) })
+	r.run(id, func() error { return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), nil) })
 	if has(r.sim.LoadedAlias("blocklist")) {
 		t.Fatal("rolled back, and the new state is still loaded")
 	}
@@ -109,18 +109,18 @@ func TestAgreedLoadingLoadsTheChange(t *testing.T) {
 	}
 }
 
-// Nobody agrees to loading other people's changes by confirming their own.
-func TestLoadingIsNotAgreedToOverOtherPeoplesChanges(t *testing.T) {
+// Nobody agrees to loading changes that they were not shown.
+func TestLoadingIsAgreedToOverWhatWasShown(t *testing.T) {
 	r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 	atOnce := r.preparedChange("FIREWALL_ALIAS_DESCRIPTION", changes()["FIREWALL_ALIAS_DESCRIPTION"].fields)
 	review, err := r.engine.Review(ctx(), atOnce)
 	r.must(err)
-	if err := r.engine.ConfirmAndLoad(ctx(), atOnce, review.Target, rigOperator, pass()); !errors.Is(err, core.ErrConflict) {
+	if err := r.engine.ConfirmAndLoad(ctx(), atOnce, review.Target, rigOperator, pass(), nil); !errors.Is(err, core.ErrConflict) {
 		t.Fatalf("loading of a change that works at once: %v", err)
 	}
 	id := r.blocking()
 	r.sim.Admin().MarkPending("filter")
-	if err := r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass()); !errors.Is(err, core.ErrOthersPending) {
+	if err := r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil); !errors.Is(err, core.ErrPendingChanged) {
 		t.Fatalf("confirmed with loading: %v", err)
 	}
 	r.mustKnow(id)
@@ -131,11 +131,42 @@ func TestLoadingIsNotAgreedToOverOtherPeoplesChanges(t *testing.T) {
 	if p := r.execute(id); p.Final != core.Verified || p.Steps[len(p.Steps)-1].Name != core.StepSeal {
 		t.Fatalf("without an agreement: %s, %v", p.Final, p.Steps)
 	}
-	if err := r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass()); !errors.Is(err, core.ErrOthersPending) {
+	if err := r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), nil); !errors.Is(err, core.ErrPendingChanged) {
 		t.Fatalf("rolled back with loading: %v", err)
 	}
 	r.mustBe(id, core.Verified)
 	r.mustKnow(id)
+	preview, err := r.engine.RollbackPreview(ctx(), id)
+	r.must(err)
+	if !slices.Equal(preview.Pending, []string{"aliases", "filter"}) {
+		t.Fatalf("the preview shows %q", preview.Pending)
+	}
+	p := r.run(id, func() error {
+		return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), []string{"filter", "aliases"})
+	})
+	mustEndLoading(t, p, core.RolledBack, core.StepDone, "the firewall says that it is loaded")
+	r.mustKnow(id, core.LoadAsked, core.LoadClaimed)
+}
+
+// What the confirmation showed may be loaded with the change, and so may less.
+func TestAgreedLoadingCoversWhatWasShown(t *testing.T) {
+	for name, meanwhile := range map[string]func(*sim.Admin){
+		"nothing happens":    func(*sim.Admin) {},
+		"somebody loads it":  func(a *sim.Admin) { a.Reload() },
+		"it is marked again": func(a *sim.Admin) { a.MarkPending("filter") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
+			r.sim.Admin().MarkPending("filter")
+			id := r.blocking()
+			review, err := r.engine.Review(ctx(), id)
+			r.must(err)
+			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), review.Pending))
+			meanwhile(r.sim.Admin())
+			mustEndLoading(t, r.execute(id), core.Verified, core.StepDone, "the firewall says that it is loaded")
+			r.mustKnow(id, core.LoadAgreed, core.LoadAsked, core.LoadClaimed)
+		})
+	}
 }
 
 // An agreement is not stretched: where anything is not as it was agreed to,
@@ -148,7 +179,7 @@ func TestAgreedLoadingIsGivenUp(t *testing.T) {
 		said  string
 	}{
 		{"somebody else's change became pending before the send",
-			func(r *rig) { r.sim.Admin().MarkPending("filter") }, core.Verified, "not loaded: other people's changes"},
+			func(r *rig) { r.sim.Admin().MarkPending("filter") }, core.Verified, "not loaded: other changes wait"},
 		{"a neighbour changed while it was sent", func(r *rig) {
 			r.sim.Inject(writes(sim.Fault{Kind: sim.Call, At: sim.AfterAnswer,
 				Func: func(a *sim.Admin) { a.SetAliasDescription("web_servers", "somebody else") }}))
@@ -162,7 +193,7 @@ func TestAgreedLoadingIsGivenUp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 			id := r.blocking()
-			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass()))
+			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil))
 			c.spoil(r)
 			mustEndLoading(t, r.execute(id), c.final, core.StepSkipped, c.said)
 			r.mustKnow(id, core.LoadAgreed)
@@ -178,7 +209,7 @@ func TestAgreedLoadingIsGivenUp(t *testing.T) {
 func TestAgreedLoadingDoesNotBeginWhileTheConsoleEnds(t *testing.T) {
 	r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 	id := r.blocking()
-	r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass()))
+	r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil))
 	unconfirmed := r.preparedChange("FIREWALL_RULE_ENABLED", changes()["FIREWALL_RULE_ENABLED"].fields)
 	gate := sim.NewGate()
 	r.sim.Inject(sim.Fault{Kind: sim.Block, Method: http.MethodPatch, At: sim.BeforeWrite, Gate: gate})
@@ -202,7 +233,7 @@ func TestAgreedLoadingWithoutAClearAnswer(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 			id := r.blocking()
-			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass()))
+			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil))
 			r.sim.Inject(sim.Fault{Kind: kind, Method: http.MethodPost})
 			mustEndLoading(t, r.execute(id), core.Verified, core.StepStopped, "loaded")
 			r.mustKnow(id, core.LoadAgreed, core.LoadAsked, want)

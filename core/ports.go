@@ -159,6 +159,9 @@ type LoadRecord struct {
 	At         time.Time
 	Actor      string
 	Evidence   string
+	// Pending is a digest of the changes that were shown as waiting to be
+	// loaded when it was agreed to; "" for none.
+	Pending string
 }
 
 // StoreHealth is what the health screen shows of the store.

@@ -99,7 +99,7 @@ func (e *Engine) prepareFresh(ctx context.Context, c Capability, req Request) (D
 	}
 	d.Operator, d.PreparedAt = e.set.Operator, reading.At
 	d.Changes = c.Changes(req, o.Projection)
-	d.Pending = status.Pending[c.Spec().Loads]
+	d.Pending = status.waiting(c.Spec().Loads)
 	return d, nil
 }
 

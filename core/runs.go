@@ -143,18 +143,17 @@ func (e *Engine) labelled(opened Opened, watch func(Progress)) func(Progress) {
 // can already be seen is refused here, and the contract stays VERIFIED; one
 // that appears after the acquisition ends in ROLLBACK_FAILED.
 func (e *Engine) Rollback(ctx context.Context, contractID, operator string, passphrase []byte) error {
-	return e.rollBack(ctx, contractID, operator, passphrase, false)
+	return e.rollBack(ctx, contractID, operator, passphrase, nil)
 }
 
 // RollbackAndLoad rolls back, and agrees with the same passphrase that the
 // appliance is asked to load the old state right after it was read back
-// (design section 4, rule 7). It wraps ErrOthersPending, with nothing
-// changed, where that would load other people's changes too.
-func (e *Engine) RollbackAndLoad(ctx context.Context, contractID, operator string, passphrase []byte) error {
-	return e.rollBack(ctx, contractID, operator, passphrase, true)
+// (design section 4, rule 7). pending is as in ConfirmAndLoad.
+func (e *Engine) RollbackAndLoad(ctx context.Context, contractID, operator string, passphrase []byte, pending []string) error {
+	return e.rollBack(ctx, contractID, operator, passphrase, &loadAgreement{pending})
 }
 
-func (e *Engine) rollBack(ctx context.Context, contractID, operator string, passphrase []byte, load bool) error {
+func (e *Engine) rollBack(ctx context.Context, contractID, operator string, passphrase []byte, load *loadAgreement) error {
 	if err := e.maySend(ctx); err != nil {
 		return err
 	}
@@ -171,7 +170,7 @@ func (e *Engine) rollBack(ctx context.Context, contractID, operator string, pass
 // backward is one of the two ways to a rollback run.
 type backward struct {
 	kind  ApprovalKind
-	load  bool // ask to load afterwards
+	load  *loadAgreement // nil: loading is a step of its own
 	begin func(context.Context, string, Approval, Verifier, func(Progress)) (Result, error)
 }
 
@@ -182,10 +181,8 @@ func (e *Engine) startBackward(ctx context.Context, contractID string, b backwar
 	if err != nil {
 		return err
 	}
-	if b.load {
-		if err := e.mayAgreeToLoad(ctx, opened.Capability); err != nil {
-			return err
-		}
+	if err := e.checkAgreement(ctx, opened.Capability, b.load); err != nil {
+		return err
 	}
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
 	if err != nil {
@@ -193,8 +190,8 @@ func (e *Engine) startBackward(ctx context.Context, contractID string, b backwar
 	}
 	a, err := e.approve(opened.Contract, b.kind, authority)
 	var load *LoadRecord
-	if err == nil && b.load {
-		load, err = e.loadRecord(opened, Backward, authority)
+	if err == nil && b.load != nil {
+		load, err = e.loadRecord(opened, Backward, b.load.digest(), authority)
 	}
 	if err != nil {
 		authority.Close()

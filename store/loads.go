@@ -29,7 +29,7 @@ func (s *Store) RecordLoad(ctx context.Context, r core.LoadRecord) error {
 			at = r.At
 		}
 		return t.insertRow(tableLoads, []any{last + 1, r.ContractID, string(r.Direction), string(r.Subsystem),
-			string(r.Claim), core.FormatInstant(at), r.Actor, r.Evidence})
+			string(r.Claim), core.FormatInstant(at), r.Actor, r.Evidence, r.Pending})
 	})
 }
 
@@ -64,7 +64,7 @@ func (s *Store) Loads(ctx context.Context, contractID string) ([]core.LoadRecord
 
 func loadOf(r ownRow) core.LoadRecord {
 	l := core.LoadRecord{ContractID: r.text(1), Direction: core.Direction(r.text(2)),
-		Subsystem: core.Subsystem(r.text(3)), Claim: core.LoadClaim(r.text(4)), Actor: r.text(6), Evidence: r.text(7)}
+		Subsystem: core.Subsystem(r.text(3)), Claim: core.LoadClaim(r.text(4)), Actor: r.text(6), Evidence: r.text(7), Pending: r.text(8)}
 	l.At, _ = core.ParseInstant(r.text(5))
 	return l
 }

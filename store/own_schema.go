@@ -42,7 +42,7 @@ var (
 	tableConclusions = ownTable{name: "conclusions", keys: 1, log: true, columns: []string{"sequence",
 		"contract_id", "state_version", "kind", "authority_id", "algorithm", "evidence", "outcome", "issued_at"}}
 	tableLoads = ownTable{name: "loads", keys: 1, log: true, columns: []string{"sequence", "contract_id",
-		"direction", "subsystem", "claim", "recorded_at", "actor", "evidence"}}
+		"direction", "subsystem", "claim", "recorded_at", "actor", "evidence", "pending"}}
 	tableAdvances = ownTable{name: "advances", keys: 1, log: true, columns: []string{"sequence", "mark",
 		"contract_id", "state_version", "step", "recorded_at"}}
 	tableOperators = ownTable{name: "operators", keys: 1, log: true, columns: []string{"operator",
@@ -90,7 +90,7 @@ func ownSchema() []string {
 			`evidence TEXT NOT NULL, outcome TEXT NOT NULL, issued_at TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_loads (sequence INTEGER PRIMARY KEY, contract_id TEXT NOT NULL, direction TEXT NOT NULL, ` +
 			`subsystem TEXT NOT NULL, claim TEXT NOT NULL, recorded_at TEXT NOT NULL, actor TEXT NOT NULL, ` +
-			`evidence TEXT NOT NULL, mac TEXT NOT NULL)`,
+			`evidence TEXT NOT NULL, pending TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_advances (sequence INTEGER PRIMARY KEY, mark TEXT NOT NULL, contract_id TEXT NOT NULL, ` +
 			`state_version INTEGER NOT NULL, step TEXT NOT NULL, recorded_at TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_operators (operator TEXT PRIMARY KEY NOT NULL, commitment TEXT NOT NULL, ` +

@@ -128,11 +128,10 @@ func (m *Model) decide(intent views.Intent) tea.Cmd {
 		})
 	case views.ConfirmContract:
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
-			confirm := e.Confirm
-			if i.Load {
-				confirm = e.ConfirmAndLoad
+			if i.Load != nil {
+				return views.Confirmed{ID: i.ID, Err: e.ConfirmAndLoad(ctx, i.ID, i.Typed, who, i.Passphrase, i.Load.Pending)}
 			}
-			return views.Confirmed{ID: i.ID, Err: confirm(ctx, i.ID, i.Typed, who, i.Passphrase)}
+			return views.Confirmed{ID: i.ID, Err: e.Confirm(ctx, i.ID, i.Typed, who, i.Passphrase)}
 		})
 	case views.DeclineContract:
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
@@ -160,11 +159,10 @@ func (m *Model) run(intent views.Intent) tea.Cmd {
 	case views.RollBack:
 		m.started(i.ID)
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
-			rollBack := e.Rollback
-			if i.Load {
-				rollBack = e.RollbackAndLoad
+			if i.Load != nil {
+				return views.RunStarted{ID: i.ID, Err: e.RollbackAndLoad(ctx, i.ID, who, i.Passphrase, i.Load.Pending)}
 			}
-			return views.RunStarted{ID: i.ID, Err: rollBack(ctx, i.ID, who, i.Passphrase)}
+			return views.RunStarted{ID: i.ID, Err: e.Rollback(ctx, i.ID, who, i.Passphrase)}
 		})
 	case views.LoadChange:
 		m.started(i.ID)

@@ -328,8 +328,8 @@ func (f *fake) Confirm(_ context.Context, id, typed, operator string, passphrase
 	return f.confirm("confirm", id, typed, operator, passphrase)
 }
 
-func (f *fake) ConfirmAndLoad(_ context.Context, id, typed, operator string, passphrase []byte) error {
-	return f.confirm("confirm and load", id, typed, operator, passphrase)
+func (f *fake) ConfirmAndLoad(_ context.Context, id, typed, operator string, passphrase []byte, pending []string) error {
+	return f.confirm(fmt.Sprintf("confirm and load %q", pending), id, typed, operator, passphrase)
 }
 
 func (f *fake) confirm(call, id, typed, operator string, passphrase []byte) error {
@@ -423,8 +423,8 @@ func (f *fake) Rollback(_ context.Context, id, operator string, passphrase []byt
 	return f.rollBack("rollback", id, operator, passphrase)
 }
 
-func (f *fake) RollbackAndLoad(_ context.Context, id, operator string, passphrase []byte) error {
-	return f.rollBack("rollback and load", id, operator, passphrase)
+func (f *fake) RollbackAndLoad(_ context.Context, id, operator string, passphrase []byte, pending []string) error {
+	return f.rollBack(fmt.Sprintf("rollback and load %q", pending), id, operator, passphrase)
 }
 
 func (f *fake) rollBack(call, id, operator string, passphrase []byte) error {

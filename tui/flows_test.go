@@ -88,22 +88,22 @@ func TestFlowDeclineFromConfirm(t *testing.T) {
 }
 
 // Loading is agreed to in the same confirmation; ^l leaves it out and takes it
-// in again, and it is not offered over other people's changes.
+// in again. Over other people's changes it has to be taken in.
 func TestFlowConfirmWithLoading(t *testing.T) {
 	loads := func(f *fake) { f.addLoading(newID, core.Prepared) }
 	r := begin(t, 80, 24, loads)
 	r.press("enter", "c").sees("once, right after it is verified, by the packet filter", "^l do not load")
-	r.press("ctrl+l").sees("left out: a step of its own", "^l load too")
+	r.press("ctrl+l").sees("a step of its own, afterwards", "^l load too")
 	r.press("ctrl+l").sees("once, right after").press("blocklist", "enter", testPassphrase, "enter")
-	r.called("confirm and load blocklist as jo").wiped()
+	r.called("confirm and load [] blocklist as jo").wiped()
 
 	r = begin(t, 80, 24, loads)
 	r.press("enter", "c", "ctrl+l", "blocklist", "enter", testPassphrase, "enter").called("confirm blocklist as jo")
 
 	r = begin(t, 80, 24, func(f *fake) { loads(f); f.pending = []string{"rule 1700000042"} })
-	r.press("enter", "c").sees("loading would also load: rule 1700000042", "a step of its own, afterwards").lacks("^l")
-	r.press("ctrl+l").sees("other people's changes would be loaded too")
-	r.press("blocklist", "enter", testPassphrase, "enter").called("confirm blocklist as jo")
+	r.press("enter", "c").sees("loaded with it: rule 1700000042", "a step of its own, afterwards", "^l load too")
+	r.press("ctrl+l").sees("once, right after it is verified, with rule 1700000042")
+	r.press("blocklist", "enter", testPassphrase, "enter").called(`confirm and load ["rule 1700000042"] blocklist as jo`)
 }
 
 // A verified change that was left out of loading is loaded by a step of its
@@ -113,7 +113,7 @@ func TestFlowLoad(t *testing.T) {
 		f.addLoading(doneID, core.Verified)
 		f.pending = []string{"rule 1700000042"}
 	})
-	r.press("enter").sees("L load").press("L").sees("ask the packet filter to load what is stored, once", "loading would also load: rule 1700000042")
+	r.press("enter").sees("L load").press("L").sees("ask the packet filter to load what is stored, once", "rule 1700000042: this change, and whatever else")
 	r.press("wrong", "enter").sees("wrong passphrase")
 	r.press(testPassphrase, "enter").called("load as jo").wiped()
 }

@@ -45,12 +45,16 @@ func (p *page) related(list []core.Change) {
 	}
 }
 
-// others says whether other people's changes wait to be loaded; loading would
-// load those too (design section 4, rule 7).
-func (p *page) others(pending []string) {
-	if len(pending) == 0 {
+// others says whether other people's changes wait to be loaded; loading a
+// change would load those too (design section 4, rule 7).
+func (p *page) others(s core.Subsystem, pending []string) {
+	names := strings.Join(pending, ", ")
+	switch {
+	case len(pending) == 0:
 		p.pair("others", "no unloaded changes by other people")
-		return
+	case s == core.LoadsAtOnce:
+		p.pair("others", "not loaded yet, and not touched by this: "+names)
+	default:
+		p.styled(p.theme.Warn, "others", "not loaded yet, and loaded with it: "+names)
 	}
-	p.styled(p.theme.Warn, "others", "loading would also load: "+strings.Join(pending, ", "))
 }

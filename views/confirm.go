@@ -194,7 +194,7 @@ func (c *Confirm) next() Intent {
 		return nil
 	}
 	return c.agree(func(passphrase []byte) Intent {
-		return ConfirmContract{ID: c.id, Typed: c.name.String(), Passphrase: passphrase, Load: c.load.agreed()}
+		return ConfirmContract{ID: c.id, Typed: c.name.String(), Passphrase: passphrase, Load: c.load.agreement()}
 	})
 }
 
@@ -227,7 +227,7 @@ func (c *Confirm) reviewed() []string {
 	p.text(t.Dim, 3, fmt.Sprintf(sayOnlyThis, r.Row.Noun))
 	p.related(r.Related)
 	p.pair("way back", r.WayBack)
-	p.others(r.Pending)
+	p.others(r.Row.Loads, r.Pending)
 	p.loading(c.load, "verified")
 	p.blank()
 	p.pair("prepared", c.provenance())

@@ -121,8 +121,10 @@ type (
 	ConfirmContract struct {
 		ID, Typed  string
 		Passphrase []byte
-		Load       bool // load it right after it is verified
+		Load       *LoadToo // load it right after it is verified
 	}
+	// LoadToo is an agreement to load besides what was shown as pending.
+	LoadToo struct{ Pending []string }
 	// UseConfirmation is gate two with evidence of the inbox: Confirmed.
 	UseConfirmation struct {
 		ID, Typed string
@@ -140,7 +142,7 @@ type (
 	RollBack struct {
 		ID         string
 		Passphrase []byte
-		Load       bool // load the old state right after it is read back
+		Load       *LoadToo // load the old state right after it is read back
 	}
 	// Conclude records a conclusion: Concluded.
 	Conclude struct {

@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -129,7 +130,11 @@ func (l *Load) reviewed() []string {
 	p.blank()
 	p.pair("target", r.Noun+" "+r.Target)
 	p.pair("now", t.words(loadWords(r.Load)))
-	p.others(l.review.Pending)
+	waiting := "nothing; somebody may have loaded it already"
+	if names := l.review.Pending; len(names) > 0 {
+		waiting = strings.Join(names, ", ") + ": this change, and whatever else is stored there"
+	}
+	p.pair("waiting", waiting)
 	p.blank()
 	p.text(t.Dim, 1, "Loading is asked once and never repeated by itself. Only the firewall's own answer counts.")
 	return p.lines

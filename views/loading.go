@@ -1,40 +1,43 @@
 package views
 
-import "countersign/core"
+import (
+	"slices"
+	"strings"
+
+	"countersign/core"
+)
 
 // loading is the part of a gate that agrees to loading in the same decision
-// (design section 4, rule 7). It can be left out, and it is not offered where
-// other people's changes would be loaded too.
+// (design section 4, rule 7). It can be left out; where other changes would be
+// loaded too, it has to be taken in.
 type loading struct {
 	subsystem core.Subsystem
-	pending   []string
+	pending   []string // what else waits to be loaded
 	leftOut   bool
+	read      bool
 }
 
-// offer takes what a fresh reading says, and keeps the operator's choice.
-func (l *loading) offer(s core.Subsystem, pending []string) { l.subsystem, l.pending = s, pending }
-
-func (l loading) offered() bool { return l.subsystem != core.LoadsAtOnce && len(l.pending) == 0 }
-
-func (l loading) agreed() bool { return l.offered() && !l.leftOut }
-
-func (l *loading) toggle() { l.leftOut = !l.leftOut }
-
-// closed is why the key that leaves loading out does nothing, or "".
-func (l loading) closed() string {
-	switch {
-	case l.subsystem == core.LoadsAtOnce:
-		return "this change works at once; nothing has to be loaded"
-	case !l.offered():
-		return "other people's changes would be loaded too; loading is a step of its own here"
+// offer takes what a fresh reading says. The operator's choice holds as long
+// as it is about the same.
+func (l *loading) offer(s core.Subsystem, pending []string) {
+	if !l.read || !slices.Equal(pending, l.pending) {
+		l.leftOut = len(pending) > 0
 	}
-	return ""
+	l.subsystem, l.pending, l.read = s, pending, true
+}
+
+// agreement is what is agreed to, or nil.
+func (l loading) agreement() *LoadToo {
+	if l.subsystem == core.LoadsAtOnce || l.leftOut {
+		return nil
+	}
+	return &LoadToo{l.pending}
 }
 
 // binding is the key that leaves loading out or takes it in again.
 func (l loading) binding(k KeyMap) []Binding {
 	switch {
-	case !l.offered():
+	case l.subsystem == core.LoadsAtOnce:
 		return nil
 	case l.leftOut:
 		return []Binding{k.LoadToo.as("load too")}
@@ -45,14 +48,16 @@ func (l loading) binding(k KeyMap) []Binding {
 // loading says what is agreed to about loading, once a change is where `when`
 // says.
 func (p *page) loading(l loading, when string) {
-	by := subsystemWords(l.subsystem)
+	if l.subsystem == core.LoadsAtOnce {
+		return
+	}
+	by := "by " + subsystemWords(l.subsystem)
 	switch {
-	case l.subsystem == core.LoadsAtOnce:
-	case l.agreed():
-		p.styled(p.theme.Strong, "loading", "once, right after it is "+when+", by "+by)
-	case l.offered():
-		p.pair("loading", "left out: a step of its own, afterwards, by "+by)
+	case l.leftOut:
+		p.pair("loading", "a step of its own, afterwards, "+by)
+	case len(l.pending) == 0:
+		p.styled(p.theme.Strong, "loading", "once, right after it is "+when+", "+by)
 	default:
-		p.pair("loading", "a step of its own, afterwards, by "+by)
+		p.styled(p.theme.Warn, "loading", "once, right after it is "+when+", with "+strings.Join(l.pending, ", "))
 	}
 }

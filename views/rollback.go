@@ -123,7 +123,7 @@ func (r *Rollback) press(msg tea.KeyMsg) Intent {
 	case r.closed() != "":
 		return nil
 	case k.Agree.Is(msg):
-		return r.agree(func(passphrase []byte) Intent { return RollBack{r.id, passphrase, r.load.agreed()} })
+		return r.agree(func(passphrase []byte) Intent { return RollBack{r.id, passphrase, r.load.agreement()} })
 	}
 	r.secret.key(msg)
 	return nil
@@ -156,10 +156,10 @@ func (r *Rollback) reviewed() []string {
 		}
 	}
 	p.pair("unchanged", neighbourWords(r.seen))
-	if r.load.subsystem != core.LoadsAtOnce {
-		p.others(r.seen.Pending)
+	if r.seen.Loads != core.LoadsAtOnce {
+		p.others(r.seen.Loads, r.seen.Pending)
+		p.loading(r.load, "read back")
 	}
-	p.loading(r.load, "read back")
 	p.blank()
 	p.text(t.Dim, 1, "The complete state from before the change is written back and read back. If anything differs from what was verified, nothing is sent.")
 	return p.lines

@@ -9,16 +9,24 @@ import (
 )
 
 // timeline adds a contract's verified chain, oldest first, with what our own
-// notes add to it, until when an ambiguous send may still write, and what is
-// known about loading.
+// notes add to it, until when an ambiguous send may still write, and between
+// its events what is known about loading.
 func (p *page) timeline(f *Frame, d core.Detail) {
 	p.heading(historyHeading(len(d.Events)))
-	day := dayOf(f, f.Now)
-	for i, e := range d.Events {
-		if of := dayOf(f, e.RecordedAt); of != day {
+	day, loads := dayOf(f, f.Now), d.Loads
+	begin := func(at time.Time) {
+		if of := dayOf(f, at); of != day {
 			p.text(p.theme.Dim, 3, of)
 			day = of
 		}
+	}
+	for i, e := range d.Events {
+		for len(loads) > 0 && loads[0].At.Before(e.RecordedAt) {
+			begin(loads[0].At)
+			p.load(f, loads[0])
+			loads = loads[1:]
+		}
+		begin(e.RecordedAt)
 		p.event(f, d.Events, i)
 		until := time.Time{}
 		if i == len(d.Events)-1 {
@@ -26,7 +34,8 @@ func (p *page) timeline(f *Frame, d core.Detail) {
 		}
 		p.note(f, e.Note, until)
 	}
-	for _, l := range d.Loads {
+	for _, l := range loads {
+		begin(l.At)
 		p.load(f, l)
 	}
 }

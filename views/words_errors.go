@@ -34,7 +34,7 @@ func advices() []advice {
 		{core.ErrVerifierMissing, "no verifier is configured, so nothing can be accepted", "ask the owner to configure an authority; closed stays closed"},
 		{core.ErrVerifierFailed, "the verifier itself failed, so nothing was accepted", "closed stays closed; see `countersign doctor`"},
 		{core.ErrProof, "the proof was refused: it is not one of a known, active authority", "have it signed again by an enrolled authority"},
-		{core.ErrOthersPending, "other people have changes that are not loaded: nothing was recorded or sent", "read again with ^r; loading is then a step of its own"},
+		{core.ErrPendingChanged, "other changes wait to be loaded than you were shown: nothing was sent", "read again with ^r and decide"},
 		{core.ErrOutcome, "this conclusion is not possible here: nothing was recorded", "read again, and choose one that the reading supports"},
 		{core.ErrLimit, "a limit refuses this; nothing was spent and nothing was sent", "bring the contracts that are under way to an end first"},
 		{core.ErrRolledBackStore, "this database is older than its anchor: nothing is sent from it", "reading works; restore the newest copy, or ask the owner"},
