@@ -257,14 +257,16 @@ func (r *rig) authorizeWithKey(key string) string {
 	return id
 }
 
-// verifiedEntries is a VERIFIED change that needs loading.
+// preparedEntries is a PREPARED change that needs loading.
+func (r *rig) preparedEntries() string {
+	r.t.Helper()
+	return r.preparedChange("FIREWALL_ALIAS_ENTRIES",
+		core.Object{"alias_name": rigAlias, "add": []any{"192.0.2.77 added"}, "remove": []any{}})
+}
+
 func (r *rig) verifiedEntries() string {
 	r.t.Helper()
-	d, err := r.engine.Prepare(ctx(), "FIREWALL_ALIAS_ENTRIES",
-		core.Object{"alias_name": rigAlias, "add": []any{"192.0.2.77 added"}, "remove": []any{}}, "")
-	r.must(err)
-	id, err := r.engine.Authorize(ctx(), d, rigOperator, pass())
-	r.must(err)
+	id := r.preparedEntries()
 	r.must(r.engine.Confirm(ctx(), id, rigAlias, rigOperator, pass()))
 	r.execute(id)
 	r.mustBe(id, core.Verified)
