@@ -145,6 +145,9 @@ type Change struct {
 	Field  string
 	Before string
 	After  string
+	// Member: one member of a list was removed or added, so that one side does
+	// not exist, rather than being empty.
+	Member bool
 }
 
 // SpecSet is the accepted build's policy: the capabilities by endpoint symbol.

@@ -128,8 +128,12 @@ func (p *plainText) change(v core.SigningView) {
 	p.line("position", fmt.Sprint(v.Locator))
 	for _, c := range v.Changes {
 		p.title(visible(c.Field))
-		p.line("  before", quote(c.Before))
-		p.line("  after", quote(c.After))
+		if c.Before != "" || !c.Member {
+			p.line("  before", quote(c.Before))
+		}
+		if c.After != "" || !c.Member {
+			p.line("  after", quote(c.After))
+		}
 	}
 	p.title("AFTERWARDS")
 	if v.Spec.Loads != core.LoadsAtOnce {

@@ -234,16 +234,17 @@ func admitEntryCount(r core.Reading, before, after int) error {
 
 func aliasEntryChanges(fields, snapshot core.Object) []core.Change {
 	now, then := entriesOf(snapshot), editEntries(snapshot, fields)
+	field := fmt.Sprintf("entries, %d before and %d after", len(now), len(then))
 	var out []core.Change
 	for _, e := range now {
 		if !then.has(e.address) {
-			out = append(out, core.Change{Field: "entry", Before: e.String()})
+			out = append(out, core.Change{Field: field, Before: e.String(), Member: true})
 		}
 	}
 	for _, e := range then {
 		if !now.has(e.address) {
-			out = append(out, core.Change{Field: "entry", After: e.String()})
+			out = append(out, core.Change{Field: field, After: e.String(), Member: true})
 		}
 	}
-	return append(out, core.Change{Field: "entries", Before: fmt.Sprint(len(now)), After: fmt.Sprint(len(then))})
+	return out
 }

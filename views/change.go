@@ -7,13 +7,20 @@ import (
 )
 
 // changes adds the exact difference, before and after, in plain text. Texts
-// are quoted, so that spaces at their ends are seen.
+// are quoted, so that spaces at their ends are seen. The members of one list
+// stand under one heading, each with the side it has.
 func (p *page) changes(list []core.Change) {
 	t := p.theme
-	for _, c := range list {
-		p.pair("change", c.Field)
-		p.side(t.Before, "- ", c.Before)
-		p.side(t.After, "+ ", c.After)
+	for i, c := range list {
+		if !c.Member || i == 0 || list[i-1].Field != c.Field {
+			p.pair("change", c.Field)
+		}
+		if c.Before != "" || !c.Member {
+			p.side(t.Before, "- ", c.Before)
+		}
+		if c.After != "" || !c.Member {
+			p.side(t.After, "+ ", c.After)
+		}
 	}
 }
 

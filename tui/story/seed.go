@@ -45,7 +45,8 @@ func Seed(ctx context.Context, b Bench, sim Simulator) error {
 		{4 * time.Hour, "a change that met another admin", seedFailed},
 		{5 * time.Hour, "a change that was declined", seedDeclined},
 		{2 * time.Hour, "a change whose answer was lost", seedAmbiguous},
-		{39 * time.Minute, "a change that waits for confirmation", seedPrepared},
+		{11 * time.Minute, "an address that was blocked and loaded", seedBlocked},
+		{28 * time.Minute, "a change that waits for confirmation", seedPrepared},
 	} {
 		counted.Elapse(s.after)
 		if err := s.play(t); err != nil {
@@ -117,6 +118,33 @@ func seedAmbiguous(t *told) error {
 		return err
 	}
 	return t.mustBe(id, core.Reconciliation)
+}
+
+// seedBlocked is confirmed together with its loading, which also loads what
+// the changes before it left waiting.
+func seedBlocked(t *told) error {
+	operator, passphrase := t.Operator()
+	d, err := t.Engine().Prepare(t.ctx, "FIREWALL_ALIAS_ENTRIES",
+		core.Object{"alias_name": "blocklist", "add": []any{"203.0.113.80 scanner"}, "remove": []any{}}, "")
+	if err != nil {
+		return err
+	}
+	id, err := t.Engine().Authorize(t.ctx, d, operator, passphrase)
+	if err != nil {
+		return err
+	}
+	review, err := t.Engine().Review(t.ctx, id)
+	if err != nil {
+		return err
+	}
+	_, passphrase = t.Operator() // the first copy is erased by now
+	if err := t.Engine().ConfirmAndLoad(t.ctx, id, review.Target, operator, passphrase, review.Pending); err != nil {
+		return err
+	}
+	if err := t.execute(id); err != nil {
+		return err
+	}
+	return t.mustBe(id, core.Verified)
 }
 
 func seedPrepared(t *told) error {
