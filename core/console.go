@@ -97,6 +97,7 @@ type Detail struct {
 	WayBack   string
 	Events    []AuditEvent
 	Loads     []LoadRecord
+	Looks     []Look
 	Actions   []Action
 	// Unreadable is why the protected artifacts could not be opened, or "".
 	Unreadable string

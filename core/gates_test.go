@@ -203,23 +203,3 @@ func TestChangedNeighboursAreTold(t *testing.T) {
 		t.Fatalf("warning %q, recorded %d", p.Warning, lastNote(t, r, id).Neighbours)
 	}
 }
-
-func TestSecondLookSeesALostUpdate(t *testing.T) {
-	looking, looked := make(chan struct{}), make(chan struct{})
-	r := newRig(t, rigOptions{sleep: func(context.Context, time.Duration) { close(looking); <-looked }})
-	id := r.confirmed(rigAlias, rigValue)
-	r.execute(id)
-	<-looking
-	r.sim.Admin().SetAliasDescription(rigAlias, "put back by somebody's old copy")
-	close(looked)
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		if p, _ := r.engine.Progress(id); p.Warning != "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the second look told nothing")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}

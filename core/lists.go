@@ -49,7 +49,7 @@ func (e *Engine) row(ctx context.Context, item ListItem) Row {
 			r.Target = capability.Label(identity)
 		}
 	}
-	r.Sentence = e.sentence(r, item.Note)
+	r.Sentence = e.sentence(r, item.Note, item.Look)
 	return r
 }
 
@@ -88,8 +88,22 @@ func settleUntil(n *Note, entered time.Time, window time.Duration) time.Time {
 	return entered.Add(window)
 }
 
+// sealedWords says what else was seen to change around a proven success: the
+// later of the two looks counts.
+func sealedWords(success string, n *Note, l *Look) string {
+	switch {
+	case l != nil && l.Found == LookedChanged:
+		return success + "; soon after, the target was changed: look before you go"
+	case l != nil && l.Neighbours > 0:
+		return fmt.Sprintf("%s; other objects that changed meanwhile: %d", success, l.Neighbours)
+	case n != nil && n.Neighbours > 0:
+		return fmt.Sprintf("%s; other objects that changed meanwhile: %d", success, n.Neighbours)
+	}
+	return success
+}
+
 // sentence explains a row in one line.
-func (e *Engine) sentence(r Row, n *Note) string {
+func (e *Engine) sentence(r Row, n *Note, l *Look) string {
 	if n != nil && n.Outcome != "" && !r.State.InFlight() && r.State != Reconciliation {
 		return conclusionWords(n.Outcome)
 	}
@@ -119,20 +133,14 @@ func (e *Engine) sentence(r Row, n *Note) string {
 	case RollbackFailed:
 		return "the rollback failed for certain; the target stays reserved until the owner decides"
 	case Verified:
-		if n != nil && n.Neighbours > 0 {
-			return fmt.Sprintf("verified; %d other objects changed while this was sent", n.Neighbours)
-		}
-		return "sent once, read back and verified"
+		return sealedWords("sent once, read back and verified", n, l)
 	case Failed:
 		if n != nil && n.Failure != FailureNone {
 			return "not changed, proven: " + failureWords(n.Failure)
 		}
 		return "not changed, proven"
 	case RolledBack:
-		if n != nil && n.Neighbours > 0 {
-			return fmt.Sprintf("the old value was read back; %d other objects changed while this was sent", n.Neighbours)
-		}
-		return "the old value was read back"
+		return sealedWords("the old value was read back", n, l)
 	case Expired:
 		return "expired before anything was sent"
 	}
@@ -149,12 +157,16 @@ func (e *Engine) Detail(ctx context.Context, contractID string) (Detail, error) 
 	if err != nil {
 		return Detail{}, err
 	}
+	looks, err := e.p.Store.Looks(ctx, contractID)
+	if err != nil {
+		return Detail{}, err
+	}
 	loads, err := e.p.Store.Loads(ctx, contractID)
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{Contract: c, Events: events, Loads: loads, Appliance: e.set.Appliance}
-	d.Row = e.row(ctx, itemOf(c, events, loads))
+	d := Detail{Contract: c, Events: events, Loads: loads, Looks: looks, Appliance: e.set.Appliance}
+	d.Row = e.row(ctx, itemOf(c, events, loads, looks))
 	if opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer); err != nil {
 		d.Unreadable = err.Error()
 	} else {
@@ -166,7 +178,7 @@ func (e *Engine) Detail(ctx context.Context, contractID string) (Detail, error) 
 	return d, nil
 }
 
-func itemOf(c Contract, events []AuditEvent, loads []LoadRecord) ListItem {
+func itemOf(c Contract, events []AuditEvent, loads []LoadRecord, looks []Look) ListItem {
 	item := ListItem{Contract: c, UpdatedAt: c.CreatedAt}
 	if len(events) > 0 {
 		last := events[len(events)-1]
@@ -174,6 +186,9 @@ func itemOf(c Contract, events []AuditEvent, loads []LoadRecord) ListItem {
 		if n := events[0].Note; n != nil {
 			item.Actor = n.Actor
 		}
+	}
+	if n := len(looks); n > 0 && looks[n-1].StateVersion == c.StateVersion {
+		item.Look = &looks[n-1]
 	}
 	if len(loads) > 0 {
 		item.Load, item.LoadDirection = loads[len(loads)-1].Claim, loads[len(loads)-1].Direction

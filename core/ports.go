@@ -40,6 +40,8 @@ type StoreReader interface {
 	LastAmbiguous(ctx context.Context) (at time.Time, contractID string, err error)
 	// Loads returns what is recorded about loading a contract's change.
 	Loads(ctx context.Context, contractID string) ([]LoadRecord, error)
+	// Looks returns what second readings of a contract found, oldest first.
+	Looks(ctx context.Context, contractID string) ([]Look, error)
 	// Health describes the store for the header and the health screen.
 	Health(ctx context.Context) (StoreHealth, error)
 }
@@ -87,6 +89,8 @@ type StoreWriter interface {
 	RecoverInterrupted(ctx context.Context) ([]Contract, error)
 	// RecordLoad appends to what is known about loading a change.
 	RecordLoad(ctx context.Context, r LoadRecord) error
+	// RecordLook keeps what a second reading found.
+	RecordLook(ctx context.Context, l Look) error
 	// SettleAnchor compares the anchor with the high-water mark at start:
 	// equal is well; one ahead with exactly one matching pending advance is
 	// attributed and recorded; anything else is ErrRolledBackStore.
@@ -138,6 +142,9 @@ type ListItem struct {
 	// Load and LoadDirection are the newest fact about loading.
 	Load          LoadClaim
 	LoadDirection Direction
+	// Look is the second reading of the state the contract is in; nil when
+	// there was none.
+	Look *Look
 }
 
 // Counts are the sizes of the lists.
@@ -163,6 +170,26 @@ type LoadRecord struct {
 	// loaded when it was agreed to; "" for none.
 	Pending string
 }
+
+// Look is what a second reading some seconds after a proven success found
+// (design section 4, rule 5). It counts and names nothing.
+type Look struct {
+	ContractID   string
+	StateVersion int64 // of the sealed state
+	Found        LookFinding
+	Neighbours   int // other objects that are not as right before the send
+	At           time.Time
+}
+
+// LookFinding is how a second reading found the target.
+type LookFinding string
+
+// What a second reading can find.
+const (
+	LookedSame    LookFinding = "as_sealed"
+	LookedChanged LookFinding = "changed"
+	LookedInVain  LookFinding = "unread"
+)
 
 // StoreHealth is what the health screen shows of the store.
 type StoreHealth struct {

@@ -158,11 +158,7 @@ func (t *tx) openAdvances(mark uint64) ([]advance, error) {
 }
 
 func (t *tx) insertAdvance(mark uint64, a advance, step string) error {
-	var last int64
-	if err := t.QueryRowContext(t.ctx, "SELECT ifnull(max(sequence), 0) FROM cs_advances").Scan(&last); err != nil {
-		return err
-	}
-	return t.insertRow(tableAdvances, []any{last + 1, strconv.FormatUint(mark, 10), a.contractID, a.version,
+	return t.appendRow(tableAdvances, []any{strconv.FormatUint(mark, 10), a.contractID, a.version,
 		step, core.FormatInstant(t.now)})
 }
 

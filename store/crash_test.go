@@ -74,6 +74,9 @@ func crashScript() []crashStep {
 			_, err := r.SealVerified(r.ctx, c.ID, c.StateVersion, testDigest("after", c.ID), c.LifecycleLocator, core.Note{})
 			return err
 		})},
+		{"look a", func(r *rig) error {
+			return r.RecordLook(r.ctx, core.Look{ContractID: "a", StateVersion: 4, Found: core.LookedSame, At: testStart})
+		}},
 		{"load a", func(r *rig) error {
 			return r.RecordLoad(r.ctx, core.LoadRecord{ContractID: "a", Direction: core.Forward, Claim: core.LoadAsked})
 		}},

@@ -61,9 +61,5 @@ func (t *tx) lastDraft(caller string, request canon.Digest) (*ownRow, error) {
 }
 
 func (t *tx) insertDraft(caller string, request canon.Digest, key, step string) error {
-	var last int64
-	if err := t.QueryRowContext(t.ctx, "SELECT ifnull(max(sequence), 0) FROM cs_drafts").Scan(&last); err != nil {
-		return err
-	}
-	return t.insertRow(tableDrafts, []any{last + 1, caller, request.String(), key, step, core.FormatInstant(t.now)})
+	return t.appendRow(tableDrafts, []any{caller, request.String(), key, step, core.FormatInstant(t.now)})
 }

@@ -74,6 +74,9 @@ func (t *tx) addItem(page *core.ListPage, r ownRow) error {
 		l := loadOf(loads[0])
 		item.Load, item.LoadDirection = l.Claim, l.Direction
 	}
+	if item.Look, err = t.lookAt(l.Contract); err != nil {
+		return err
+	}
 	page.Items = append(page.Items, item)
 	return nil
 }

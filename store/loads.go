@@ -20,15 +20,11 @@ func (s *Store) RecordLoad(ctx context.Context, r core.LoadRecord) error {
 		if err := t.checkLoad(l, r.Claim); err != nil {
 			return err
 		}
-		var last int64
-		if err := t.QueryRowContext(t.ctx, "SELECT ifnull(max(sequence), 0) FROM cs_loads").Scan(&last); err != nil {
-			return err
-		}
 		at := t.now
 		if !r.At.IsZero() {
 			at = r.At
 		}
-		return t.insertRow(tableLoads, []any{last + 1, r.ContractID, string(r.Direction), string(r.Subsystem),
+		return t.appendRow(tableLoads, []any{r.ContractID, string(r.Direction), string(r.Subsystem),
 			string(r.Claim), core.FormatInstant(at), r.Actor, r.Evidence, r.Pending})
 	})
 }

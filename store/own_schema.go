@@ -43,6 +43,8 @@ var (
 		"contract_id", "state_version", "kind", "authority_id", "algorithm", "evidence", "outcome", "issued_at"}}
 	tableLoads = ownTable{name: "loads", keys: 1, log: true, columns: []string{"sequence", "contract_id",
 		"direction", "subsystem", "claim", "recorded_at", "actor", "evidence", "pending"}}
+	tableLooks = ownTable{name: "looks", keys: 1, log: true, columns: []string{"sequence", "contract_id",
+		"state_version", "finding", "neighbours", "recorded_at"}}
 	tableAdvances = ownTable{name: "advances", keys: 1, log: true, columns: []string{"sequence", "mark",
 		"contract_id", "state_version", "step", "recorded_at"}}
 	tableOperators = ownTable{name: "operators", keys: 1, log: true, columns: []string{"operator",
@@ -57,7 +59,7 @@ var (
 
 // logTables are the tables that only grow.
 func logTables() []ownTable {
-	return []ownTable{tableNotes, tableConsumed, tableReceipts, tableConclusions, tableLoads,
+	return []ownTable{tableNotes, tableConsumed, tableReceipts, tableConclusions, tableLoads, tableLooks,
 		tableAdvances, tableOperators, tablePassphrases, tableDrafts, tableSightings}
 }
 
@@ -91,6 +93,8 @@ func ownSchema() []string {
 		`CREATE TABLE cs_loads (sequence INTEGER PRIMARY KEY, contract_id TEXT NOT NULL, direction TEXT NOT NULL, ` +
 			`subsystem TEXT NOT NULL, claim TEXT NOT NULL, recorded_at TEXT NOT NULL, actor TEXT NOT NULL, ` +
 			`evidence TEXT NOT NULL, pending TEXT NOT NULL, mac TEXT NOT NULL)`,
+		`CREATE TABLE cs_looks (sequence INTEGER PRIMARY KEY, contract_id TEXT NOT NULL, state_version INTEGER NOT NULL, ` +
+			`finding TEXT NOT NULL, neighbours INTEGER NOT NULL, recorded_at TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_advances (sequence INTEGER PRIMARY KEY, mark TEXT NOT NULL, contract_id TEXT NOT NULL, ` +
 			`state_version INTEGER NOT NULL, step TEXT NOT NULL, recorded_at TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_operators (operator TEXT PRIMARY KEY NOT NULL, commitment TEXT NOT NULL, ` +
@@ -108,6 +112,7 @@ func ownSchema() []string {
 		`CREATE INDEX cs_drafts_request ON cs_drafts(caller, digest, sequence)`,
 		`CREATE INDEX cs_passphrases_operator ON cs_passphrases(operator, sequence)`,
 		`CREATE INDEX cs_loads_contract ON cs_loads(contract_id, sequence)`,
+		`CREATE INDEX cs_looks_contract ON cs_looks(contract_id, sequence)`,
 		`CREATE INDEX cs_advances_mark ON cs_advances(mark, sequence)`,
 		`CREATE INDEX cs_advances_attributed ON cs_advances(recorded_at, sequence) WHERE step = 'attributed'`,
 		`CREATE INDEX cs_contracts_key ON contracts(idempotency_key)`,

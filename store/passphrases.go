@@ -19,11 +19,7 @@ func (s *Store) RecordPassphrase(ctx context.Context, operator, result string, a
 		return fmt.Errorf("%w: operator or result", core.ErrInvalid)
 	}
 	return s.write(ctx, "passphrase", func(t *tx) error {
-		var last int64
-		if err := t.QueryRowContext(t.ctx, "SELECT ifnull(max(sequence), 0) FROM cs_passphrases").Scan(&last); err != nil {
-			return err
-		}
-		return t.insertRow(tablePassphrases, []any{last + 1, operator, result, core.FormatInstant(core.Instant(at))})
+		return t.appendRow(tablePassphrases, []any{operator, result, core.FormatInstant(core.Instant(at))})
 	})
 }
 

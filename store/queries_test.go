@@ -80,6 +80,7 @@ func (r *rig) everything() {
 	_, err = r.RecoverInterrupted(ctx)
 	r.must(err)
 	r.must(r.RecordLoad(ctx, core.LoadRecord{ContractID: a.ID, Direction: core.Forward, Claim: core.LoadAsked}))
+	r.must(r.RecordLook(ctx, core.Look{ContractID: a.ID, Found: core.LookedSame, At: testStart}))
 	r.must(r.PinOperator(ctx, "jo", testDigest("key")))
 	h, err := r.Health(ctx)
 	r.must(err)

@@ -83,6 +83,15 @@ func (t *tx) exec(query string, args ...any) (sql.Result, error) {
 	return t.ExecContext(t.ctx, query, args...)
 }
 
+// appendRow adds a row with the next sequence number to a table of ours.
+func (t *tx) appendRow(table ownTable, values []any) error {
+	var last int64
+	if err := t.QueryRowContext(t.ctx, "SELECT ifnull(max(sequence), 0) FROM "+table.sqlName()).Scan(&last); err != nil {
+		return err
+	}
+	return t.insertRow(table, append([]any{last + 1}, values...))
+}
+
 // insertRow writes a row of ours with its MAC; a log table's row is counted
 // in the head.
 func (t *tx) insertRow(table ownTable, values []any) error {

@@ -502,6 +502,14 @@ func (f *fake) finish(id string, final core.State, sentence string) {
 	f.publish(id)
 }
 
+// warn is what a second look finds after the end of a run.
+func (f *fake) warn(id, warning string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs[id].progress.Warning = warning
+	f.publish(id)
+}
+
 func (f *fake) publish(id string) {
 	p := f.runs[id].progress
 	p.Steps = append([]core.StepProgress(nil), p.Steps...)

@@ -132,6 +132,16 @@ func TestFlowRollback(t *testing.T) {
 	r.wiped()
 }
 
+// What a second look finds is told wherever the operator has gone by then.
+func TestFlowSecondLook(t *testing.T) {
+	r := begin(t, 80, 24, func(f *fake) { f.add(newID, core.Prepared, "web_servers") })
+	r.press("enter", "c", "web_servers", "enter", testPassphrase, "enter").press("enter").called("execute")
+	r.engine.finish(newID, core.Verified, "sent once, read back and verified")
+	r.awaits("✓ VERIFIED").press("b")
+	r.engine.warn(newID, "something else changed: office_nets: look before you go")
+	r.awaits("web_servers: something else changed: office_nets: look before you go")
+}
+
 // An ambiguous change is settled by a person: what the reading does not
 // support is closed and says why, and time opens what only time closed.
 func TestFlowReconcile(t *testing.T) {

@@ -36,10 +36,14 @@ func (m *Model) nextProgress() tea.Cmd {
 	}
 }
 
-// onProgress hands a snapshot on, unless it is of an earlier run.
+// onProgress hands a snapshot on, unless it is of an earlier run. What a later
+// look found is told wherever the operator is by then.
 func (m *Model) onProgress(p core.Progress) tea.Cmd {
 	if p.StartedAt.Before(m.begun[p.ContractID]) {
 		return nil
+	}
+	if e, ok := m.top().(*views.Execution); p.Done && p.Warning != "" && !(ok && e.Watches(p.ContractID)) {
+		m.notice = views.Warned(p)
 	}
 	return m.deliver(views.Progressed{Progress: p})
 }

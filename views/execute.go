@@ -100,6 +100,9 @@ func runTook(p core.Progress) time.Duration {
 	return sum
 }
 
+// Watches reports whether the screen shows this contract's run.
+func (e *Execution) Watches(id string) bool { return e.id == id }
+
 // Running reports whether the run is being watched, so that tenths are drawn.
 func (e *Execution) Running() bool { return e.started && !e.progress.Done }
 
@@ -240,6 +243,9 @@ func (e *Execution) offer(p *page) {
 	p.pair("request", d.Contract.Method+" "+d.Contract.EndpointSymbol)
 	p.pair("target", d.Row.Noun+" "+d.Row.Target)
 	p.changes(d.Changes)
+	if d.Row.Load == core.LoadAgreed {
+		p.pair("loading", "once, right after it is verified, by "+subsystemWords(d.Row.Loads))
+	}
 	p.blank()
 	p.text(t.Dim, 1, "The target is read again right before the send; if it has changed, nothing is sent.")
 	if why := e.closed(); why != "" {

@@ -139,6 +139,9 @@ func ClosedKey(b Binding, reason string) Notice {
 	return Notice{Text: b.Shown() + " " + b.Word() + ": not now, " + reason, Refusal: true}
 }
 
+// Warned is the notice of what was seen to change around a run.
+func Warned(p core.Progress) Notice { return Notice{Text: p.Target + ": " + p.Warning, Refusal: true} }
+
 // Told is a notice that is no refusal.
 func Told(text string) Notice { return Notice{Text: text} }
 

@@ -152,6 +152,7 @@ func contractScreens() []scene {
 				d := testDetail(core.Verified)
 				d.Row.Loads, d.Row.Load = core.Firewall, core.LoadUnknown
 				d.Loads = []core.LoadRecord{{Claim: core.LoadAsked, At: testNow, Actor: "jo"}, {Claim: core.LoadUnknown, At: testNow.Add(3 * time.Second)}}
+				d.Looks = []core.Look{{Found: core.LookedSame, Neighbours: 2, At: testNow.Add(2 * time.Second)}}
 				return detailOf(f, d, tea.KeyMsg{Type: tea.KeyEnd})
 			}},
 		{name: "detail_refused", reason: "a contract that cannot be read says why and what to do",
@@ -161,6 +162,12 @@ func contractScreens() []scene {
 		{name: "execute_ready", reason: "between confirming and sending: nothing has been sent, one key sends",
 			build: func(f *Frame) Screen {
 				return told(NewExecution(f, testID, true), DetailRead{ID: testID, Detail: testDetail(core.Prepared)})
+			}},
+		{name: "execute_ready_loading", reason: "what was agreed to besides the change is said once more",
+			build: func(f *Frame) Screen {
+				d := testDetail(core.Prepared)
+				d.Row.Loads, d.Row.Load = core.Firewall, core.LoadAgreed
+				return told(NewExecution(f, testID, true), DetailRead{ID: testID, Detail: d})
 			}},
 		{name: "execute_sending", reason: "the request is out: nothing is sent again, leaving is safe",
 			build: func(f *Frame) Screen {

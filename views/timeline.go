@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,10 +11,10 @@ import (
 
 // timeline adds a contract's verified chain, oldest first, with what our own
 // notes add to it, until when an ambiguous send may still write, and between
-// its events what is known about loading.
+// its events what is known about loading and what was seen soon after.
 func (p *page) timeline(f *Frame, d core.Detail) {
 	p.heading(historyHeading(len(d.Events)))
-	day, loads := dayOf(f, f.Now), d.Loads
+	day, facts := dayOf(f, f.Now), factsOf(d)
 	begin := func(at time.Time) {
 		if of := dayOf(f, at); of != day {
 			p.text(p.theme.Dim, 3, of)
@@ -21,10 +22,10 @@ func (p *page) timeline(f *Frame, d core.Detail) {
 		}
 	}
 	for i, e := range d.Events {
-		for len(loads) > 0 && loads[0].At.Before(e.RecordedAt) {
-			begin(loads[0].At)
-			p.load(f, loads[0])
-			loads = loads[1:]
+		for len(facts) > 0 && facts[0].at.Before(e.RecordedAt) {
+			begin(facts[0].at)
+			p.fact(f, facts[0])
+			facts = facts[1:]
 		}
 		begin(e.RecordedAt)
 		p.event(f, d.Events, i)
@@ -34,9 +35,9 @@ func (p *page) timeline(f *Frame, d core.Detail) {
 		}
 		p.note(f, e.Note, until)
 	}
-	for _, l := range loads {
-		begin(l.At)
-		p.load(f, l)
+	for _, x := range facts {
+		begin(x.at)
+		p.fact(f, x)
 	}
 }
 
@@ -109,14 +110,46 @@ func (p *page) note(f *Frame, n *core.Note, settleUntil time.Time) {
 	}
 }
 
-func (p *page) load(f *Frame, l core.LoadRecord) {
-	t := p.theme
-	at := l.At.In(f.zone()).Format("15:04:05.000")
-	by := ""
-	if l.Actor != "" {
-		by = "  by " + l.Actor
+// fact is something that is known about a contract beside its chain.
+type fact struct {
+	at          time.Time
+	kind, words string
+}
+
+// factsOf are what is known about loading and the second readings, oldest first.
+func factsOf(d core.Detail) []fact {
+	var facts []fact
+	for _, l := range d.Loads {
+		words := loadEventWords(l.Claim)
+		if l.Actor != "" {
+			words += "  by " + l.Actor
+		}
+		facts = append(facts, fact{l.At, "load", words})
 	}
-	p.raw("   " + t.Dim.Render(at+"  ") + t.fit("load", 12) + t.Clean(loadEventWords(l.Claim)+by))
+	for _, l := range d.Looks {
+		facts = append(facts, fact{l.At, "read again", lookWords(l)})
+	}
+	slices.SortStableFunc(facts, func(a, b fact) int { return a.at.Compare(b.at) })
+	return facts
+}
+
+func (p *page) fact(f *Frame, x fact) {
+	t := p.theme
+	at := x.at.In(f.zone()).Format("15:04:05.000")
+	p.raw("   " + t.Dim.Render(at+"  ") + t.fit(x.kind, 12) + t.Clean(x.words))
+}
+
+// lookWords says what a second reading found.
+func lookWords(l core.Look) string {
+	switch {
+	case l.Found == core.LookedInVain:
+		return "the firewall could not be read"
+	case l.Found == core.LookedChanged:
+		return "the target was changed soon after"
+	case l.Neighbours > 0:
+		return "as sealed; " + counted(l.Neighbours, "other object") + " changed"
+	}
+	return "as sealed, nothing else changed"
 }
 
 // eventWords names an event.
