@@ -12,7 +12,8 @@ type object struct {
 	parentID   any
 	hasParent  bool // the parent has been found
 	vals       map[string]any
-	initial    map[string]any // values before the request's changes; nil for a new object
+	asked      map[string]bool // fields that the request gave a value
+	initial    map[string]any  // values before the request's changes; nil for a new object
 	labels     map[string]string
 	placement  any
 	sortBy     []string
@@ -182,6 +183,10 @@ func (o *object) fromRepresentation(data *dict, ep *endpoint, method string) *ap
 			return err
 		}
 		o.remember()
+	}
+	o.asked = map[string]bool{}
+	for _, name := range data.keys {
+		o.asked[name] = true
 	}
 	o.assign(data)
 	return nil

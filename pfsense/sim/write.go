@@ -67,6 +67,9 @@ func (o *object) update(apply, add, remove, dry bool) *apiError {
 }
 
 func (o *object) updateStored() *apiError {
+	if o.s.fault(Partial) != nil {
+		defer o.thinned()()
+	}
 	if done, err := o.updateSpecial(); done {
 		return err
 	}
@@ -77,9 +80,6 @@ func (o *object) updateStored() *apiError {
 	entry := path
 	if o.m.many {
 		entry += "/" + phpString(o.indexID())
-	}
-	if o.s.fault(Partial) != nil {
-		defer o.thinned()()
 	}
 	o.merge(entry)
 	if err := o.place(path); err != nil {
