@@ -275,7 +275,7 @@ func (p *page) step(f *Frame, s core.StepProgress, run core.Progress) {
 		mark, style, time = t.Marks.Done, t.Text, took(s.Took)
 	case core.StepRunning:
 		mark, style, time = t.Marks.Running, t.Busy, took(f.Now.Sub(s.StartedAt))
-		if s.Name == core.StepSend {
+		if s.Name == core.StepSend || s.Name == core.StepAskLoad {
 			time += fmt.Sprintf("  (up to %s is normal)", countdown(normalWait))
 		}
 	case core.StepStopped:
