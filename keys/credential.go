@@ -2,6 +2,7 @@ package keys
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -12,11 +13,15 @@ import (
 
 const maxCredential = 1024
 
+// ErrNoCredential: systemd passed no credential of this name to the process.
+var ErrNoCredential = errors.New("no such systemd credential; is it in LoadCredential= of the service, and $CREDENTIALS_DIRECTORY set?")
+
 // ReadCredential reads the systemd credential called name from dir, the
 // content of $CREDENTIALS_DIRECTORY, for use as the passphrase of a FileRing.
 // One newline at its end is dropped. systemd gives the file to the service's
 // user, or to root with an access list that the mode shows as group-readable;
-// anything wider is refused. Errors wrap ErrNoService, ErrDenied or ErrCorrupt.
+// anything wider is refused. Errors wrap ErrNoCredential, ErrNoService,
+// ErrDenied or ErrCorrupt.
 func ReadCredential(dir, name string) ([]byte, error) {
 	secret, err := readCredential(dir, name)
 	if err != nil {
@@ -27,12 +32,15 @@ func ReadCredential(dir, name string) ([]byte, error) {
 
 func readCredential(dir, name string) ([]byte, error) {
 	if dir == "" {
-		return nil, refused(ErrNoService, "no credentials were passed to this process")
+		return nil, refused(ErrNoCredential, "")
 	}
 	if !core.ValidIdentifier(name) {
 		return nil, core.ErrInvalid
 	}
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDONLY|openNoFollow, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refused(ErrNoCredential, "")
+	}
 	if err != nil {
 		return nil, ioClass(err)
 	}
@@ -45,11 +53,15 @@ func readCredential(dir, name string) ([]byte, error) {
 		return nil, err
 	}
 	secret, err := io.ReadAll(io.LimitReader(f, maxCredential+1))
-	if err != nil || len(secret) > maxCredential {
+	trimmed := bytes.TrimSuffix(secret, []byte("\n"))
+	switch {
+	case err != nil || len(secret) > maxCredential:
 		clear(secret)
 		return nil, ErrCorrupt
+	case len(trimmed) == 0: // it would make a keyring that is not wrapped
+		return nil, refused(ErrCorrupt, "it is empty")
 	}
-	return bytes.TrimSuffix(secret, []byte("\n")), nil
+	return trimmed, nil
 }
 
 func checkCredential(info fs.FileInfo) error {

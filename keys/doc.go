@@ -16,7 +16,9 @@
 // What is kept there:
 //
 //	storekeys.go    the integrity key, the artifact key and the API keys
+//	provision.go    everything that a new store's keyring needs
 //	operators.go    each operator's confirmation key, wrapped under a passphrase
+//	enrol.go        who becomes an operator, and who vouches
 //	attempts.go     failed passphrases, counted and delayed
 //	storedattempts.go  the same, kept by a store
 //	anchor.go       the anti-rollback counter

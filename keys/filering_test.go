@@ -363,6 +363,8 @@ func TestReadCredential(t *testing.T) {
 	put("bare", "a passphrase", 0o600)
 	put("wide", "a passphrase", 0o444)
 	put("huge", strings.Repeat("x", maxCredential+1), 0o400)
+	put("empty", "", 0o400)
+	put("blank", "\n", 0o400)
 	if err := os.Symlink("good", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -372,12 +374,12 @@ func TestReadCredential(t *testing.T) {
 		}
 	}
 	for name, class := range map[string]error{"wide": ErrDenied, "huge": ErrCorrupt, "link": ErrNoService,
-		"missing": ErrNoService, "../x": core.ErrInvalid} {
+		"missing": ErrNoCredential, "empty": ErrCorrupt, "blank": ErrCorrupt, "../x": core.ErrInvalid} {
 		if _, err := ReadCredential(dir, name); !errors.Is(err, class) || errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := ReadCredential("", "good"); !errors.Is(err, ErrNoService) {
+	if _, err := ReadCredential("", "good"); !errors.Is(err, ErrNoCredential) {
 		t.Errorf("no folder: %v", err)
 	}
 }

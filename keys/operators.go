@@ -31,11 +31,13 @@ type Pins interface {
 	Enrolled(ctx context.Context) ([]string, error)
 }
 
-// OperatorConfig wires Operators. Every field is required but Cost and Attempts.
+// OperatorConfig wires Operators. Every field is required but Cost, Attempts
+// and Register.
 type OperatorConfig struct {
 	Ring     Keyring
 	StoreID  string
 	Pins     Pins
+	Register Register // nil: nobody is admitted
 	Attempts Attempts // nil: counted in memory
 	Clock    core.Clock
 	Sleep    func(ctx context.Context, d time.Duration) error
