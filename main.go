@@ -9,14 +9,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	mathrand "math/rand/v2"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"time"
 
@@ -27,7 +23,6 @@ import (
 	"countersign/pfsense"
 	"countersign/pfsense/sim"
 	"countersign/store"
-	"countersign/tui"
 	"countersign/tui/command"
 	"countersign/tui/story"
 )
@@ -51,35 +46,9 @@ type recipe struct {
 	progress func(done, total int) // of the verified scan; nil: tell nobody
 }
 
-// parts are the real ports behind one engine.
-type parts struct {
-	engine *core.Engine
-	store  *store.Store
-	closes []func() error
-}
-
-// Wait returns when nothing is under way any more.
-func (p *parts) Wait() {
-	if p.engine != nil {
-		p.engine.Wait()
-	}
-}
-
-// Close waits for what is under way and releases in reverse order.
-func (p *parts) Close() error {
-	p.Wait()
-	var err error
-	for i := len(p.closes) - 1; i >= 0; i-- {
-		err = errors.Join(err, p.closes[i]())
-	}
-	p.closes = nil
-	return err
-}
-
-// build opens everything an engine needs. What was opened is released when a
-// later part cannot be.
-func build(ctx context.Context, r recipe) (_ *parts, err error) {
-	p := &parts{}
+// build opens everything an engine needs. Where a part cannot be opened, all
+// of p is released.
+func build(ctx context.Context, p *command.Parts, r recipe) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -88,51 +57,43 @@ func build(ctx context.Context, r recipe) (_ *parts, err error) {
 	c := r.config
 	storeKeys, err := keys.LoadStoreKeys(ctx, r.ring)
 	if err != nil {
-		return p, command.KeyringError(err)
+		return command.KeyringError(err)
 	}
 	options := storeOptions(c, storeKeys, r.clock)
 	options.Progress = r.progress
-	if p.store, err = store.Open(ctx, options); err != nil {
-		return p, command.StoreError(err)
+	s, err := store.Open(ctx, options)
+	if err != nil {
+		return command.StoreError(err)
 	}
-	p.closes = append(p.closes, p.store.Close)
+	p.Defer(s.Close)
 	lock, err := store.NewLock(c.Store.Path)
 	if err != nil {
-		return p, command.StoreError(err)
+		return command.StoreError(err)
 	}
-	p.closes = append(p.closes, lock.Release)
+	p.Defer(lock.Release)
 	sealer, err := keys.NewSealer(storeKeys.Artifact, storeKeys.ArtifactKeyID, rand.Reader)
 	if err != nil {
-		return p, command.KeyringError(err)
+		return command.KeyringError(err)
 	}
 	appliance, err := connect(ctx, c, r.ring, r.clock)
 	if err != nil {
-		return p, err
+		return err
 	}
-	p.closes = append(p.closes, appliance.Close)
+	p.Defer(appliance.Close)
 	ports := core.Ports{Reader: appliance, Sender: appliance.Sender, Loader: appliance.Loader}
 	if r.sender != nil {
 		ports.Sender = r.sender(ports.Sender)
 	}
-	if ports.OffHost, err = pinned(c); err != nil {
-		return p, err
+	if err := offHost(c, &ports); err != nil {
+		return err
 	}
-	if ports.OffHost != nil {
-		if ports.Inbox, err = keys.InitInbox(c.Inbox); err != nil {
-			return p, err
-		}
-		if err = os.MkdirAll(requestsFolder(c), 0o700); err != nil {
-			return p, err
-		}
-		ports.Requests = keys.RequestFiles{}
-	}
-	ports.Store, ports.Lock, ports.Sealer, ports.Clock, ports.Random = p.store, lock, sealer, r.clock, rand.Reader
+	ports.Store, ports.Lock, ports.Sealer, ports.Clock, ports.Random = s, lock, sealer, r.clock, rand.Reader
 	ports.Anchor, ports.Capabilities = keys.NewRingAnchor(r.ring), pfsense.Capabilities()
-	ports.Operators = keys.NewOperators(operatorConfig(r, p.store))
+	ports.Operators = operators(r, s)
 	ports.Sleep = func(ctx context.Context, d time.Duration) { _ = keys.Sleep(ctx, d) }
-	p.engine = core.NewEngine(ports, core.Settings{Operator: c.Operator, Appliance: c.Appliance.Host(),
+	p.Engine = core.NewEngine(ports, core.Settings{Operator: c.Operator, Appliance: c.Appliance.Host(),
 		Windows: c.Policy.Windows(), OnTheSpot: c.Policy.AllowsOnTheSpot()})
-	return p, nil
+	return nil
 }
 
 func storeOptions(c command.Config, k keys.StoreKeys, clock core.Clock) store.Options {
@@ -140,9 +101,33 @@ func storeOptions(c command.Config, k keys.StoreKeys, clock core.Clock) store.Op
 		Limits: c.Policy.Limits(), Settle: c.Policy.Windows().Settle}
 }
 
-func operatorConfig(r recipe, s *store.Store) keys.OperatorConfig {
-	return keys.OperatorConfig{Ring: r.ring, StoreID: r.config.Store.ID, Pins: s, Attempts: keys.StoredAttempts(s), Clock: r.clock,
-		Sleep: keys.Sleep, Random: rand.Reader, Cost: r.cost}
+func operators(r recipe, s *store.Store) *keys.Operators {
+	return keys.NewOperators(keys.OperatorConfig{Ring: r.ring, StoreID: r.config.Store.ID, Pins: s, Register: s.PinOperator,
+		Attempts: keys.StoredAttempts(s), Clock: r.clock, Sleep: keys.Sleep, Random: rand.Reader, Cost: r.cost})
+}
+
+// offHost wires what authorities on other machines need: the verifier of their
+// pinned keys, the inbox, and requests. Without any of them all of it is closed.
+func offHost(c command.Config, ports *core.Ports) (err error) {
+	if len(c.Authority) == 0 {
+		return nil
+	}
+	var pins []keys.PinnedKey
+	for _, a := range c.Authority {
+		pin, err := keys.ParsePin(a.ID, a.Kind, a.Key, a.Active)
+		if err != nil {
+			return fmt.Errorf("%w: authority %s: %w", command.ErrConfig, a.ID, err)
+		}
+		pins = append(pins, pin)
+	}
+	if ports.OffHost, err = keys.NewPinned(pins...); err != nil {
+		return err
+	}
+	if ports.Inbox, err = keys.InitInbox(c.Inbox); err != nil {
+		return err
+	}
+	ports.Requests = keys.RequestFiles{}
+	return os.MkdirAll(c.RequestsFolder(), 0o700)
 }
 
 // connect makes the ways to the configured firewall; it contacts nothing.
@@ -173,191 +158,223 @@ func connectWith(c command.Config, secret []byte, clock core.Clock) (*pfsense.Ap
 	return pfsense.Connect(pfsense.Config{BaseURL: c.Appliance.URL, TLS: trust, Key: key, Proxy: c.Appliance.Proxy, Clock: clock})
 }
 
-// pinned makes the verifier of off-host authorities; nil without any, which
-// closes the inbox.
-func pinned(c command.Config) (core.Verifier, error) {
-	if len(c.Authority) == 0 {
-		return nil, nil
-	}
-	var pins []keys.PinnedKey
-	for _, a := range c.Authority {
-		pin, err := keys.ParsePin(a.ID, a.Kind, a.Key, a.Active)
-		if err != nil {
-			return nil, fmt.Errorf("%w: authority %s: %w", command.ErrConfig, a.ID, err)
-		}
-		pins = append(pins, pin)
-	}
-	return keys.NewPinned(pins...)
-}
+// ringOpener is keys.OpenRing or keys.InitRing.
+type ringOpener func(ctx context.Context, spec, storeID, lockPath string, passphrase []byte) (keys.Keyring, io.Closer, error)
 
 // openRing opens the keyring that the configuration names, and no other.
-func openRing(ctx context.Context, c command.Config) (keys.Keyring, io.Closer, error) {
-	ring, closer, err := keys.OpenRing(ctx, c.Keyring, c.Store.ID, keyringLock(c), c.KeyringPassphrase())
+func openRing(ctx context.Context, c command.Config, open ringOpener) (keys.Keyring, io.Closer, error) {
+	passphrase := c.KeyringPassphrase()
+	if c.KeyringCredential != "" {
+		var err error
+		if passphrase, err = keys.ReadCredential(os.Getenv("CREDENTIALS_DIRECTORY"), c.KeyringCredential); err != nil {
+			return nil, nil, command.KeyringError(err)
+		}
+	}
+	ring, closer, err := open(ctx, c.Keyring, c.Store.ID, c.KeyringLock(), passphrase)
 	return ring, closer, command.KeyringError(err)
 }
 
-func keyringLock(c command.Config) string { return c.Store.Path + ".keyring-lock" }
-
-// start opens the configured keyring, builds an engine on it and starts it.
-// What was begun is finished even where ctx ends meanwhile: a start may move
-// contracts to RECONCILIATION.
-func start(ctx context.Context, r recipe) (p *parts, report core.StartReport, err error) {
-	ring, closer, err := openRing(ctx, r.config)
+// withRing opens a keyring for as long as do needs it, and says which errors
+// of do are the keyring's.
+func withRing(ctx context.Context, c command.Config, open ringOpener, do func(keys.Keyring) error) error {
+	ring, closer, err := openRing(ctx, c, open)
 	if err != nil {
-		return &parts{}, report, err
+		return err
 	}
+	err = do(ring)
+	var ringError *keys.RingError
+	if errors.As(err, &ringError) {
+		err = command.KeyringError(err)
+	}
+	return errors.Join(err, closer.Close())
+}
+
+// withStoreKeys opens the configured keyring for as long as do needs the keys.
+func withStoreKeys(ctx context.Context, c command.Config, do func(keys.Keyring, keys.StoreKeys) error) error {
+	return withRing(ctx, c, keys.OpenRing, func(ring keys.Keyring) error {
+		k, err := keys.LoadStoreKeys(ctx, ring)
+		if err != nil {
+			return err
+		}
+		defer k.Clear()
+		return do(ring, k)
+	})
+}
+
+func withStore(ctx context.Context, c command.Config, do func(keys.Keyring, *store.Store) error) error {
+	return withStoreKeys(ctx, c, func(ring keys.Keyring, k keys.StoreKeys) error {
+		s, err := store.Open(ctx, storeOptions(c, k, core.SystemClock{}))
+		if err != nil {
+			return command.StoreError(err)
+		}
+		return errors.Join(do(ring, s), s.Close())
+	})
+}
+
+// Start opens the configured parts and starts an engine on them. What was
+// begun is finished even where ctx ends meanwhile: a start may move contracts
+// to RECONCILIATION.
+func (wiring) Start(ctx context.Context, c command.Config, progress func(done, total int)) (*command.Parts, core.StartReport, error) {
+	return start(ctx, recipe{config: c, progress: progress})
+}
+
+func start(ctx context.Context, r recipe) (p *command.Parts, report core.StartReport, err error) {
+	p = &command.Parts{}
+	ring, closer, err := openRing(ctx, r.config, keys.OpenRing)
+	if err != nil {
+		return p, report, err
+	}
+	p.Defer(closer.Close)
 	r.ring, r.clock = ring, core.SystemClock{}
-	if p, err = build(ctx, r); err != nil {
-		return p, report, errors.Join(err, closer.Close())
+	if err = build(ctx, p, r); err == nil {
+		err = ctx.Err()
 	}
-	p.closes = append([]func() error{closer.Close}, p.closes...)
-	if err = ctx.Err(); err == nil {
-		report, err = p.engine.Start(context.WithoutCancel(ctx))
+	if err == nil {
+		report, err = p.Engine.Start(context.WithoutCancel(ctx))
 	}
 	return p, report, err
 }
 
-// Console runs the full-screen program on the configured parts, which are
-// opened behind its first frame.
-func (wiring) Console(ctx context.Context, c command.Config, o command.ConsoleOptions) error {
-	p := &parts{}
-	open := func(ctx context.Context, progress func(done, total int)) (_ tui.Engine, report core.StartReport, err error) {
-		p, report, err = start(ctx, recipe{config: c, progress: progress})
-		return p.engine, report, err
+// demoCost keeps the demo quick; its passphrase is on the screen anyway.
+var demoCost = keys.Cost{Time: 1, MemoryKiB: 8 << 10, Threads: 1}
+
+// Practice puts real parts over a simulated firewall into a demo's folder.
+func (wiring) Practice(ctx context.Context, d *command.Demo) error {
+	practice, err := sim.NewPractice(sim.Options{})
+	if err != nil {
+		return err
 	}
-	err := tui.Run(ctx, tui.Options{Open: open, Wait: func() { p.Wait() }, Appliance: c.Appliance.Host(),
-		Operator: c.Operator, ASCII: o.ASCII, NoColor: o.NoColor, RequestPath: requestPath(c)})
+	d.Practice = practice
+	d.Kept.Defer(func() error { practice.Close(); return nil })
+	ring, err := keys.InitFileRing(ctx, keys.FileRingConfig{Dir: d.KeyringDir(), StoreID: d.Config.Store.ID, Random: rand.Reader}, nil)
+	if err != nil {
+		return err
+	}
+	d.Kept.Defer(ring.Close)
+	signer, err := keys.CreateSigningKey(ctx, ring, rand.Reader, demoCost, command.DemoAuthority, []byte(command.DemoPassphrase))
+	if err != nil {
+		return err
+	}
+	d.Authority = signer
+	d.Kept.Defer(func() error { signer.Close(); return nil })
+	public, err := signer.PublicKey(core.ProofAuthorization)
+	if err != nil {
+		return err
+	}
+	d.Config.Authority = []command.PinnedKey{{ID: command.DemoAuthority, Kind: string(core.ProofAuthorization), Key: hex.EncodeToString(public), Active: true}}
+	d.Config.Appliance = command.ApplianceConfig{URL: practice.URL(), Pin: practice.Fingerprint()}
+	r := recipe{config: d.Config, ring: ring, clock: d.Clock(), cost: demoCost}
+	d.Build = func(ctx context.Context, p *command.Parts) error { return build(ctx, p, r) }
+	return provision(ctx, r, []byte(practice.APIKey()), []byte(command.DemoPassphrase))
+}
+
+// DemoChild executes the contract that dir names and is killed by its own
+// sender, between the durable acquisition and the first request byte.
+func (wiring) DemoChild(ctx context.Context, dir string) error {
+	c, err := command.LoadConfig(dir + ".toml")
+	if err != nil {
+		return err
+	}
+	p, _, err := start(ctx, recipe{config: c, cost: demoCost,
+		sender: func(core.Sender) core.Sender { return story.KillingSender{} }})
+	if err == nil {
+		err = p.Engine.Execute(ctx, filepath.Base(dir))
+	}
 	return errors.Join(err, p.Close())
 }
 
-// requestPath names files for requests that are signed elsewhere; nil where
-// no authority is pinned, so that none are offered. They hold values in plain
-// text: owner-only, in a folder of their own beside the inbox.
-func requestPath(c command.Config) func(core.ProofKind, string) string {
-	if len(c.Authority) == 0 {
-		return nil
-	}
-	return func(kind core.ProofKind, name string) string {
-		return filepath.Join(requestsFolder(c), string(kind)+"-"+name+".request")
-	}
+// Sim runs the simulator until ctx ends.
+func (wiring) Sim(ctx context.Context, o command.SimOptions) error {
+	return sim.Run(ctx, o.Out, sim.RunOptions{Faults: o.Faults,
+		Options: sim.Options{Profile: o.Profile, Addr: o.Address, Config: o.Config, Rand: o.Rand}})
 }
 
-func requestsFolder(c command.Config) string { return filepath.Join(filepath.Dir(c.Inbox), "requests") }
+// Address spells a firewall's web address in one way.
+func (wiring) Address(url string) (string, error) { return pfsense.NormalizeBaseURL(url) }
 
-// Init tries the firewall, creates keys, store, anchor and the first operator,
-// and writes the configuration last: without it nothing of this is used.
-func (wiring) Init(ctx context.Context, o command.InitOptions) (err error) {
-	c := &o.Config
-	if c.Appliance.URL, err = pfsense.NormalizeBaseURL(c.Appliance.URL); err != nil {
-		return fmt.Errorf("%w: %w", command.ErrConfig, err)
+// Fingerprint looks at the public key that a server shows.
+func (wiring) Fingerprint(ctx context.Context, url string) (string, error) {
+	presented, err := pfsense.FetchFingerprint(ctx, url)
+	return presented.Pin.String(), err
+}
+
+// TryAPIKey reads the firewall's status with a key.
+func (wiring) TryAPIKey(ctx context.Context, c command.Config, key []byte) (status core.ApplianceStatus, err error) {
+	firewall, err := connectWith(c, key, core.SystemClock{})
+	if err != nil {
+		return status, err
 	}
-	if c.Appliance.CAFile == "" {
-		if c.Appliance.Pin, err = approvedPin(ctx, c.Appliance.URL, o.Approve); err != nil {
+	status, err = firewall.Status(ctx)
+	return status, errors.Join(err, firewall.Close())
+}
+
+// SetAPIKey keeps another API key for the configured firewall.
+func (wiring) SetAPIKey(ctx context.Context, c command.Config, choose func() ([]byte, error)) error {
+	return withRing(ctx, c, keys.OpenRing, func(ring keys.Keyring) error {
+		key, err := choose()
+		if err != nil {
 			return err
 		}
-	}
-	apiKey, err := o.APIKey()
-	if err == nil {
-		err = try(ctx, *c, apiKey)
-	}
-	if err != nil {
-		return err
-	}
-	passphrase, err := o.Passphrase(keys.CheckPassphrase)
-	if err != nil {
-		return err
-	}
+		defer clear(key)
+		return keys.SetAPIKey(ctx, ring, c.Appliance.Host(), key)
+	})
+}
+
+// Install makes the keyring and everything a store needs.
+func (wiring) Install(ctx context.Context, c command.Config, apiKey, passphrase []byte) error {
 	if err := os.MkdirAll(filepath.Dir(c.Store.Path), 0o700); err != nil {
 		return command.StoreError(err)
 	}
-	ring, closer, err := keys.InitRing(ctx, c.Keyring, c.Store.ID, keyringLock(*c), c.KeyringPassphrase())
+	return withRing(ctx, c, keys.InitRing, func(ring keys.Keyring) error {
+		return provision(ctx, recipe{config: c, ring: ring, clock: core.SystemClock{}}, apiKey, passphrase)
+	})
+}
+
+// provision makes keys, anchor, store and first operator. Where it cannot
+// finish, it takes back what it made, so that it can be tried again.
+func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) (err error) {
+	storeKeys, takeBack, err := keys.Provision(ctx, r.ring, rand.Reader, r.config.Appliance.Host(), apiKey)
 	if err != nil {
-		return command.KeyringError(err)
-	}
-	defer closer.Close()
-	if err := provision(ctx, recipe{config: *c, ring: ring, clock: core.SystemClock{}}, apiKey, passphrase); err != nil {
 		return err
 	}
-	if err := c.Write(o.ConfigPath); err != nil {
-		return err
+	defer storeKeys.Clear()
+	s, err := store.Create(ctx, storeOptions(r.config, storeKeys, r.clock))
+	if err != nil {
+		return errors.Join(command.StoreError(err), takeBack())
 	}
-	fmt.Fprintf(o.Out, "store      %s\nkeyring    %s\noperator   %s\nfirewall   %s\nconfig     %s\nNow run `countersign doctor`, then `countersign`.\n",
-		c.Store.Path, c.Keyring, c.Operator, c.Appliance.URL, o.ConfigPath)
+	err = operators(r, s).Admit(ctx, r.config.Operator, passphrase)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return errors.Join(err, os.Remove(r.config.Store.Path), takeBack())
+	}
 	return nil
 }
 
-func approvedPin(ctx context.Context, base string, approve func(string) (bool, error)) (string, error) {
-	presented, err := pfsense.FetchFingerprint(ctx, base)
-	if err != nil {
-		return "", err
-	}
-	fingerprint := presented.Pin.String()
-	ok, err := approve(fingerprint)
-	if err == nil && !ok {
-		err = errors.New("the firewall's public key was not approved; nothing was changed")
-	}
-	return fingerprint, err
-}
+// CheckPassphrase says whether a new passphrase would be taken.
+func (wiring) CheckPassphrase(passphrase []byte) error { return keys.CheckPassphrase(passphrase) }
 
-// try reads the firewall's version, so that a key it refuses is not kept.
-func try(ctx context.Context, c command.Config, apiKey []byte) error {
-	firewall, err := connectWith(c, apiKey, core.SystemClock{})
-	if err != nil {
-		return err
-	}
-	_, err = firewall.Status(ctx)
-	return errors.Join(err, firewall.Close())
-}
-
-// provision makes everything a store needs: keys, anchor, store, operator.
-// Where it cannot finish, it takes back what it made, so that it can be tried
-// again.
-func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) (err error) {
-	var undo []func() error
-	defer func() {
-		for i := len(undo) - 1; err != nil && i >= 0; i-- {
-			err = errors.Join(err, undo[i]())
+// Operators opens the people of the store. As everywhere, only the holder of
+// the executor lock changes a store (design section 4, rule 8).
+func (wiring) Operators(ctx context.Context, c command.Config, change bool, do func(command.Operators) error) error {
+	return withStore(ctx, c, func(ring keys.Keyring, s *store.Store) error {
+		if change {
+			lock, err := store.NewLock(c.Store.Path)
+			if err != nil {
+				return command.StoreError(err)
+			}
+			defer func() { _ = lock.Release() }()
+			if err := command.Exclusive(lock); err != nil {
+				return err
+			}
 		}
-	}()
-	made := func(items ...string) {
-		for _, item := range items {
-			undo = append(undo, func() error { return r.ring.Delete(context.WithoutCancel(ctx), item) })
-		}
-	}
-	storeKeys, err := keys.InitStoreKeys(ctx, r.ring, keys.StoreKeyConfig{Random: rand.Reader})
-	if err != nil {
-		return command.KeyringError(err)
-	}
-	defer storeKeys.Clear()
-	made(keys.ItemIntegrityKey, keys.ItemArtifactKey)
-	host := r.config.Appliance.Host()
-	if err := keys.SetAPIKey(ctx, r.ring, host, apiKey); err != nil {
-		return command.KeyringError(err)
-	}
-	made(keys.ItemAPIKey(host))
-	if err := keys.NewRingAnchor(r.ring).Provision(ctx, 0); err != nil {
-		return command.KeyringError(err)
-	}
-	made(keys.ItemAnchor)
-	s, err := store.Create(ctx, storeOptions(r.config, storeKeys, r.clock))
-	if err != nil {
-		return command.StoreError(err)
-	}
-	undo = append(undo, func() error { return os.Remove(r.config.Store.Path) })
-	commitment, err := keys.NewOperators(operatorConfig(r, s)).Enrol(ctx, r.config.Operator, passphrase)
-	if err == nil {
-		made(keys.ItemOperator(r.config.Operator))
-		err = s.PinOperator(ctx, r.config.Operator, commitment)
-	}
-	return errors.Join(err, s.Close())
+		return do(operators(recipe{config: c, ring: ring, clock: core.SystemClock{}}, s))
+	})
 }
 
 // Doctor checks every part by itself and changes nothing.
-func (wiring) Doctor(ctx context.Context, c command.Config, out io.Writer) error {
-	checks := command.Checks{Out: out}
-	ring, closer, err := openRing(ctx, c)
+func (wiring) Doctor(ctx context.Context, c command.Config, checks *command.Checks) {
+	ring, closer, err := openRing(ctx, c, keys.OpenRing)
 	if !checks.Check("keyring", err) {
-		return checks.Err()
+		return
 	}
 	defer closer.Close()
 	k, err := keys.LoadStoreKeys(ctx, ring)
@@ -370,7 +387,7 @@ func (wiring) Doctor(ctx context.Context, c command.Config, out io.Writer) error
 	firewall, err := connect(ctx, c, ring, core.SystemClock{})
 	if err != nil {
 		checks.Check("firewall", err)
-		return checks.Err()
+		return
 	}
 	defer firewall.Close()
 	status, err := firewall.Status(ctx)
@@ -378,294 +395,54 @@ func (wiring) Doctor(ctx context.Context, c command.Config, out io.Writer) error
 	for _, w := range status.Warnings {
 		checks.Note(w)
 	}
-	return checks.Err()
 }
 
-// Demo runs the story headless, or the console on seeded parts.
-func (w wiring) Demo(ctx context.Context, o command.DemoOptions) error {
-	if o.Headless {
-		var teller story.Teller = &story.TextTeller{W: o.Out}
-		if o.JSON {
-			teller = story.JSONTeller{W: o.Out}
-		}
-		return story.Run(ctx, func(ctx context.Context) (story.Bench, error) {
-			p, err := newDemo(ctx, 0)
-			if err != nil {
-				return nil, err
-			}
-			return story.NewBench(ctx, p)
-		}, teller)
-	}
-	p, err := newDemo(ctx, -story.SeedAge)
-	if err != nil {
+// Unfinished counts the contracts that could still be acted on.
+func (wiring) Unfinished(ctx context.Context, c command.Config) (n int, err error) {
+	err = withStore(ctx, c, func(_ keys.Keyring, s *store.Store) error {
+		counts, err := s.Counts(ctx)
+		n = counts.Active
 		return err
-	}
-	bench, err := story.NewBench(ctx, p)
-	if err != nil {
-		return errors.Join(err, p.Remove())
-	}
-	err = story.Seed(ctx, bench, p.Simulator())
-	if err == nil {
-		err = bench.Reopen(ctx)
-	}
-	if err == nil {
-		err = tui.Run(ctx, tui.Options{Engine: bench.Engine(), Operator: demoOperator, ASCII: o.ASCII,
-			Wait: bench.Engine().Wait, RequestPath: requestPath(p.config), Practice: p.sim,
-			Banner: "demo: everything here is temporary; the passphrase of " + demoOperator + " is " + demoPassphrase})
-	}
-	return errors.Join(err, bench.Close())
-}
-
-const (
-	demoOperator   = "jo"
-	demoPassphrase = "correct horse"
-	demoAuthority  = "owner"
-)
-
-// demo implements story.Parts: real parts in a temporary folder.
-type demo struct {
-	dir     string
-	sim     sim.Practice
-	ring    *keys.FileRing
-	signer  *keys.SigningKey
-	clock   story.Clock
-	config  command.Config
-	current *parts
-}
-
-// demoCost keeps the demo quick; its passphrase is on the screen anyway.
-var demoCost = keys.Cost{Time: 1, MemoryKiB: 8 << 10, Threads: 1}
-
-func newDemo(ctx context.Context, offset time.Duration) (*demo, error) {
-	dir, err := os.MkdirTemp("", "countersign-demo-")
-	if err != nil {
-		return nil, err
-	}
-	d := &demo{dir: dir}
-	d.clock.Shift(offset)
-	if err := d.prepare(ctx); err != nil {
-		return nil, errors.Join(err, d.Remove())
-	}
-	return d, nil
-}
-
-func (d *demo) prepare(ctx context.Context) (err error) {
-	if d.sim, err = sim.NewPractice(sim.Options{}); err != nil {
-		return err
-	}
-	c := command.DefaultConfig()
-	c.Operator, c.Keyring = demoOperator, "file:"+filepath.Join(d.dir, "keyring")
-	c.Appliance = command.ApplianceConfig{URL: d.sim.URL(), Pin: d.sim.Fingerprint()}
-	c.Inbox = filepath.Join(d.dir, "inbox")
-	c.Store = command.StoreConfig{Path: filepath.Join(d.dir, "store", "contracts.sqlite3"), ID: "demo"}
-	ring, err := keys.InitFileRing(ctx, keys.FileRingConfig{Dir: filepath.Join(d.dir, "keyring"), StoreID: c.Store.ID, Random: rand.Reader}, nil)
-	if err != nil {
-		return err
-	}
-	d.ring = ring
-	d.signer, err = keys.CreateSigningKey(ctx, ring, rand.Reader, demoCost, demoAuthority, []byte(demoPassphrase))
-	if err != nil {
-		return err
-	}
-	public, err := d.signer.PublicKey(core.ProofAuthorization)
-	if err != nil {
-		return err
-	}
-	c.Authority = []command.PinnedKey{{ID: demoAuthority, Kind: string(core.ProofAuthorization), Key: hex.EncodeToString(public), Active: true}}
-	d.config = c
-	return provision(ctx, d.recipe(), []byte(d.sim.APIKey()), []byte(demoPassphrase))
-}
-
-func (d *demo) recipe() recipe {
-	return recipe{config: d.config, ring: d.ring, clock: &d.clock, cost: demoCost}
-}
-
-// Open opens the parts and starts an engine.
-func (d *demo) Open(ctx context.Context) (*core.Engine, core.StartReport, error) {
-	p, err := build(ctx, d.recipe())
-	if err != nil {
-		return nil, core.StartReport{}, err
-	}
-	d.current = p
-	report, err := p.engine.Start(ctx)
-	return p.engine, report, err
-}
-
-// Close ends the engine.
-func (d *demo) Close() error {
-	if d.current == nil {
-		return nil
-	}
-	p := d.current
-	d.current = nil
-	return p.Close()
-}
-
-// Child runs this program once more over the demo's store.
-func (d *demo) Child(ctx context.Context, contractID string) (*exec.Cmd, error) {
-	base := filepath.Join(d.dir, contractID)
-	if err := d.config.Write(base + ".toml"); err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return exec.CommandContext(ctx, self, "demo-child", base), nil
-}
-
-// DemoChild executes the contract that dir names and is killed by its own
-// sender, between the durable acquisition and the first request byte.
-func (wiring) DemoChild(ctx context.Context, dir string) error {
-	c, err := command.LoadConfig(dir + ".toml")
-	if err != nil {
-		return err
-	}
-	p, _, err := start(ctx, recipe{config: c, cost: demoCost,
-		sender: func(core.Sender) core.Sender { return story.KillingSender{} }})
-	if err != nil {
-		return errors.Join(err, p.Close())
-	}
-	if err := p.engine.Execute(ctx, filepath.Base(dir)); err != nil {
-		return err
-	}
-	return p.Close()
-}
-
-// StorePath is where the demo's store is.
-func (d *demo) StorePath() string { return d.config.Store.Path }
-
-// OffHost is the authority that authorizes from elsewhere.
-func (d *demo) OffHost() core.Authority { return d.signer }
-
-// Clock is the clock of everything but the simulator.
-func (d *demo) Clock() *story.Clock { return &d.clock }
-
-// Operator returns the demo's operator; the passphrase is a copy, for whoever
-// uses it erases it.
-func (d *demo) Operator() (string, []byte) { return demoOperator, []byte(demoPassphrase) }
-
-// Remove ends the simulator and deletes the folder.
-func (d *demo) Remove() error {
-	if d.signer != nil {
-		d.signer.Close()
-	}
-	var err error
-	if d.ring != nil {
-		err = d.ring.Close()
-	}
-	if d.sim.Server != nil {
-		d.sim.Close()
-	}
-	return errors.Join(err, os.RemoveAll(d.dir))
-}
-
-// Simulator is the appliance of the story.
-func (d *demo) Simulator() story.Simulator { return d.sim }
-
-// Sim runs the simulator until it is interrupted.
-func (wiring) Sim(ctx context.Context, o command.SimOptions) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, unix.SIGTERM)
-	defer stop()
-	opts := sim.RunOptions{Options: sim.Options{Profile: o.Profile, Addr: o.Address}, Faults: o.Faults}
-	if o.Config != "" {
-		var err error
-		if opts.Config, err = os.ReadFile(o.Config); err != nil {
-			return command.UsageError(err)
-		}
-	}
-	if o.Seed != 0 {
-		opts.Rand = mathrand.New(mathrand.NewPCG(uint64(o.Seed), 0))
-	}
-	return command.UsageError(sim.Run(ctx, o.Out, opts))
-}
-
-// signingStore names the keyring items of an off-host signer, which has no store.
-const signingStore = "countersign-signing"
-
-// Sign shows a request in full and signs exactly that, or makes the
-// authority's key. It opens no store and contacts nothing.
-func (wiring) Sign(ctx context.Context, o command.SignOptions) error {
-	open := keys.OpenRing
-	if o.NewKey {
-		open = keys.InitRing
-	}
-	lock := filepath.Join(os.TempDir(), signingStore+".lock")
-	ring, closer, err := open(ctx, o.Keyring, signingStore, lock, nil)
-	if err != nil {
-		return command.KeyringError(err)
-	}
-	defer closer.Close()
-	if o.NewKey {
-		return command.KeyringError(keys.NewAuthority(ctx, ring, rand.Reader, o.Authority, o.Passphrase, o.Out))
-	}
-	evidence, err := keys.SignFile{Request: o.Request, Evidence: o.Evidence, Authority: o.Authority, Passphrase: o.Passphrase,
-		Capabilities: pfsense.Capabilities(), Now: time.Now(), Approve: o.Approve}.Sign(ctx, ring)
-	if err == nil {
-		fmt.Fprintf(o.Out, "%s: put it into the inbox of the console\n", evidence)
-	}
-	return err
+	})
+	return n, err
 }
 
 // Verify checks a store or a copy completely, offline.
 func (wiring) Verify(ctx context.Context, o command.VerifyOptions) error {
-	c := o.Config
-	if o.Path != "" {
-		c.Store.Path = o.Path
-	}
-	return withStoreKeys(ctx, o.Config, func(k keys.StoreKeys) error {
-		report, err := store.Verify(ctx, storeOptions(c, k, core.SystemClock{}), o.Progress)
-		if o.JSON {
-			if jsonErr := json.NewEncoder(o.Out).Encode(report); jsonErr != nil {
-				return jsonErr
-			}
-		} else if err == nil {
-			fmt.Fprintf(o.Out, "%s: every record and every chain holds (contracts: %d, events: %d)\n", c.Store.Path, report.Contracts, report.Events)
-		}
-		if err != nil {
-			return command.StoreError(fmt.Errorf("%s does not verify: %w", c.Store.Path, err))
-		}
-		return nil
+	return withStoreKeys(ctx, o.Config, func(_ keys.Keyring, k keys.StoreKeys) error {
+		options := storeOptions(o.Config, k, core.SystemClock{})
+		options.Path = o.Path
+		report, err := store.Verify(ctx, options, o.Progress)
+		return o.Report(report, report.Contracts, report.Events, err)
 	})
 }
 
 // Export prints the value-free audit trail.
 func (wiring) Export(ctx context.Context, c command.Config, out io.Writer) error {
-	return withStore(ctx, c, func(s *store.Store) error { return core.ExportAudit(ctx, s, out) })
+	return withStore(ctx, c, func(_ keys.Keyring, s *store.Store) error { return core.ExportAudit(ctx, s, out) })
 }
 
 // Backup makes a verified copy while the console may be running.
-func (wiring) Backup(ctx context.Context, c command.Config, destination string, out io.Writer) error {
-	return withStore(ctx, c, func(s *store.Store) error {
-		if err := s.Backup(ctx, destination); err != nil {
-			return command.StoreError(err)
-		}
-		fmt.Fprintf(out, "%s: a verified copy\n", destination)
-		return nil
+func (wiring) Backup(ctx context.Context, c command.Config, destination string) error {
+	return withStore(ctx, c, func(_ keys.Keyring, s *store.Store) error {
+		return command.StoreError(s.Backup(ctx, destination))
 	})
 }
 
-// withStoreKeys opens the configured keyring for as long as do needs the keys.
-func withStoreKeys(ctx context.Context, c command.Config, do func(keys.StoreKeys) error) error {
-	ring, closer, err := openRing(ctx, c)
-	if err != nil {
+// Sign shows a request in full and signs exactly that. It opens no store and
+// contacts nothing.
+func (wiring) Sign(ctx context.Context, o command.SignOptions) (evidence string, err error) {
+	err = withRing(ctx, o.Config, keys.OpenRing, func(ring keys.Keyring) error {
+		evidence, err = keys.SignFile{Request: o.Request, Evidence: o.Evidence, Authority: o.Authority, Passphrase: o.Passphrase,
+			Capabilities: pfsense.Capabilities(), Now: time.Now(), Approve: o.Approve}.Sign(ctx, ring)
 		return err
-	}
-	defer closer.Close()
-	k, err := keys.LoadStoreKeys(ctx, ring)
-	if err != nil {
-		return command.KeyringError(err)
-	}
-	defer k.Clear()
-	return do(k)
+	})
+	return evidence, err
 }
 
-func withStore(ctx context.Context, c command.Config, do func(*store.Store) error) error {
-	return withStoreKeys(ctx, c, func(k keys.StoreKeys) error {
-		s, err := store.Open(ctx, storeOptions(c, k, core.SystemClock{}))
-		if err != nil {
-			return command.StoreError(err)
-		}
-		return errors.Join(do(s), s.Close())
+// NewAuthority makes an off-host authority's key, and its keyring if need be.
+func (wiring) NewAuthority(ctx context.Context, o command.SignOptions, out io.Writer) error {
+	return withRing(ctx, o.Config, keys.InitRing, func(ring keys.Keyring) error {
+		return keys.NewAuthority(ctx, ring, rand.Reader, o.Authority, o.Passphrase, out)
 	})
 }

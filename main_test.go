@@ -5,21 +5,30 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"countersign/core"
 	"countersign/core/canarytest"
+	"countersign/keys"
 	"countersign/pfsense/sim"
+	"countersign/store"
 	"countersign/tui/command"
 	"countersign/tui/ptytest"
 )
@@ -91,6 +100,15 @@ func TestDemoTellsItForPeople(t *testing.T) {
 	}
 }
 
+// openToAll lets everybody write a file.
+func openToAll(t *testing.T, path string) string {
+	t.Helper()
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // Bad input gives one clear line, what to do, and the documented exit code.
 func TestBadInput(t *testing.T) {
 	dir := t.TempDir()
@@ -114,6 +132,13 @@ func TestBadInput(t *testing.T) {
 		{"an unknown key", []string{"--config", write("unknown.toml", good+"[policy]\nmax_in_fligth = 1\n")}, command.ExitUsage, "max_in_fligth"},
 		{"too short a settle window", []string{"--config", write("settle.toml", good+"[policy]\nsettle_seconds = 10\n")}, command.ExitUsage, "180"},
 		{"a relative store path", []string{"--config", write("relative.toml", strings.Replace(good, dir+"/s.sqlite3", "s.sqlite3", 1))}, command.ExitUsage, "absolute"},
+		{"a configuration that others can write", []string{"--config", openToAll(t, write("wide.toml", good))}, command.ExitUsage, "chmod go-w"},
+		{"a credential for the OS keyring", []string{"--config", write("oscred.toml", strings.Replace(good, "file:"+filepath.Join(dir, "nothing-here"), "os", 1)),
+			"--keyring-credential", "c"}, command.ExitUsage, "opens a file keyring"},
+		{"a credential and a file", []string{"--config", write("both.toml", "keyring_credential = \"c\"\n"+good), "--keyring-passphrase-file", "f"},
+			command.ExitUsage, "exclude each other"},
+		{"an empty secret", []string{"export", "--config", write("empty.toml", good), "--keyring-passphrase-file", write("nothing", "\n")}, command.ExitUsage, "is empty"},
+		{"an unknown subcommand", []string{"operator", "frobnicate"}, command.ExitUsage, "frobnicate"},
 		{"an unknown flag", []string{"demo", "--jsn"}, command.ExitUsage, "jsn"},
 		{"an unknown command", []string{"frobnicate"}, command.ExitUsage, "frobnicate"},
 		{"a keyring that is not there", []string{"export", "--config", write("ring.toml", good)}, command.ExitKeyring, "keyring"},
@@ -302,28 +327,84 @@ func TestBrokenPartsAreNamed(t *testing.T) {
 }
 
 const (
-	enter = "\r"
-	esc   = "\x1b"
-	up    = "\x1b[A"
-	clear = "\x15" // ctrl+u
+	enter     = "\r"
+	esc       = "\x1b"
+	up        = "\x1b[A"
+	clearLine = "\x15" // ctrl+u
 )
 
-// console starts the real program on a terminal of its own.
-func (in installation) console() (*ptytest.Terminal, *exec.Cmd) {
+// command is the built program, not started, on a session of its own: it has
+// no terminal to ask on.
+func (in installation) command(args ...string) *exec.Cmd {
 	in.t.Helper()
-	term := ptytest.Open(in.t, 100, 40)
 	self, err := os.Executable()
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	c := exec.Command(self, "--config", in.config)
-	c.Env = append(os.Environ(), asProgram+"=1", "TERM=xterm-256color", "NO_COLOR=1")
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute) // far more than any of them needs
+	in.t.Cleanup(stop)
+	c := exec.CommandContext(ctx, self, args...)
+	c.Env = append(os.Environ(), asProgram+"=1", "NO_COLOR=1", "CREDENTIALS_DIRECTORY="+in.path("credentials"))
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return c
+}
+
+// program runs a command of the configured program to its end.
+func (in installation) program(args ...string) (code int, stdout, stderr string) {
+	in.t.Helper()
+	var out, errs bytes.Buffer
+	c := in.command(slices.Concat(args, []string{"--config", in.config})...)
+	c.Stdout, c.Stderr = &out, &errs
+	var exit *exec.ExitError
+	if err := c.Run(); err != nil && !errors.As(err, &exit) {
+		in.t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// must runs a command that has to succeed.
+func (in installation) must(args ...string) (stdout string) {
+	in.t.Helper()
+	code, out, errs := in.program(args...)
+	if code != command.ExitOK || errs != "" {
+		in.t.Fatalf("%s: exit %d: %s", args, code, errs)
+	}
+	return out
+}
+
+// refused runs a command that has to say no, in one line and a way on.
+func (in installation) refused(code int, says string, args ...string) {
+	in.t.Helper()
+	got, out, errs := in.program(args...)
+	if got != code || !strings.Contains(errs, says) || strings.Count(errs, "\n") > 2 {
+		in.t.Errorf("%s: exit %d (want %d with %q)\nstdout: %s\nstderr: %s", args, got, code, says, out, errs)
+	}
+}
+
+// onTerminal starts a command on a terminal of its own, of a kind that is not
+// asked for its colours: nothing but the test answers.
+func (in installation) onTerminal(args ...string) (*ptytest.Terminal, *exec.Cmd) {
+	in.t.Helper()
+	return in.attached("dumb", args...)
+}
+
+func (in installation) attached(kind string, args ...string) (*ptytest.Terminal, *exec.Cmd) {
+	in.t.Helper()
+	term := ptytest.Open(in.t, 100, 40)
+	c := in.command(slices.Concat(args, []string{"--config", in.config})...)
 	c.Stdin, c.Stdout, c.Stderr = term.Program, term.Program, term.Program
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	c.Env = append(c.Env, "TERM="+kind)
+	c.SysProcAttr.Setctty = true
 	if err := c.Start(); err != nil {
 		in.t.Fatal(err)
 	}
-	in.t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended unless the test failed
+	return term, c
+}
+
+// console starts the real program and waits until it may act.
+func (in installation) console(args ...string) (*ptytest.Terminal, *exec.Cmd) {
+	in.t.Helper()
+	term, c := in.attached("xterm-256color", args...)
 	term.Await("EXECUTOR")
 	return term, c
 }
@@ -341,7 +422,7 @@ func do(term *ptytest.Terminal, steps ...string) {
 func change(term *ptytest.Terminal, target, value, ends string) {
 	do(term,
 		"n", "NTP logging", enter, "nested_hosts", target, "1 of ", enter, "may be empty",
-		clear+value, value, enter, "Passphrase of jo", plantedPass, "(hidden)", enter, "Type the target's name",
+		clearLine+value, value, enter, "Passphrase of jo", plantedPass, "(hidden)", enter, "Type the target's name",
 		target, "go on:  "+target, enter, "Passphrase of jo: █", plantedWrong, "(hidden)", enter, "wrong passphrase",
 		plantedPass, "(hidden)", enter, "Ready to send", enter, ends)
 }
@@ -352,6 +433,7 @@ func change(term *ptytest.Terminal, target, value, ends string) {
 // alternate screen, which is theirs; secrets are nowhere, and nothing at all is
 // left behind (design section 4, rule 11).
 func TestTheTerminalKeepsNothing(t *testing.T) {
+	t.Parallel()
 	in := install(t)
 	term, program := in.console()
 	change(term, plantedTarget, plantedAfter, "VERIFIED")
@@ -377,7 +459,7 @@ func TestASignalKeepsNothing(t *testing.T) {
 			in := install(t)
 			term, program := in.console()
 			do(term, "n", "NTP logging", enter, "nested_hosts", plantedTarget, "1 of ", enter, "may be empty",
-				clear+plantedAfter, plantedAfter, enter, "Passphrase of jo", plantedPass, "(hidden)")
+				clearLine+plantedAfter, plantedAfter, enter, "Passphrase of jo", plantedPass, "(hidden)")
 			if err := program.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
@@ -401,20 +483,24 @@ func normal(t *testing.T, written []byte) []byte {
 	return append(bytes.Clone(before), after...)
 }
 
+// planted is everything that was planted.
+func planted(t *testing.T) *canarytest.Set {
+	t.Helper()
+	set, err := canarytest.New(canarytest.Canary{Name: "API key", Text: plantedKey}, canarytest.Canary{Name: "passphrase", Text: plantedPass},
+		canarytest.Canary{Name: "wrong passphrase", Text: plantedWrong}, canarytest.Canary{Name: "old value", Text: plantedBefore},
+		canarytest.Canary{Name: "new value", Text: plantedAfter}, canarytest.Canary{Name: "target", Text: plantedTarget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
 // clean requires that nothing secret was ever written to the terminal, and
 // that nothing at all is left in its scrollback.
 func clean(t *testing.T, written []byte) {
 	t.Helper()
-	secrets, err := canarytest.New(canarytest.Canary{Name: "API key", Text: plantedKey}, canarytest.Canary{Name: "passphrase", Text: plantedPass},
-		canarytest.Canary{Name: "wrong passphrase", Text: plantedWrong})
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := canarytest.New(canarytest.Canary{Name: "old value", Text: plantedBefore}, canarytest.Canary{Name: "new value", Text: plantedAfter},
-		canarytest.Canary{Name: "target", Text: plantedTarget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	everything := planted(t)
+	secrets, values := everything.Without("old value", "new value", "target"), everything.Without("API key", "passphrase", "wrong passphrase")
 	if hits := secrets.Find(written); len(hits) > 0 {
 		t.Errorf("written to the terminal: %v", hits)
 	}
@@ -427,5 +513,419 @@ func clean(t *testing.T, written []byte) {
 	}
 	if text := strings.TrimSpace(ansi.Strip(string(scrollback))); text != "" {
 		t.Errorf("left in the scrollback: %q", text)
+	}
+}
+
+// ended waits for a program on a terminal and returns its exit code.
+func ended(t *testing.T, c *exec.Cmd) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := c.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode()
+}
+
+// engine runs do on the configured parts, which nobody else has open.
+func (in installation) engine(do func(context.Context, *core.Engine) error) {
+	in.t.Helper()
+	ctx := context.Background()
+	c, err := command.LoadConfig(in.config)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	p, _, err := start(ctx, recipe{config: c})
+	if err == nil {
+		err = do(ctx, p.Engine)
+	}
+	if err := errors.Join(err, p.Close()); err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+// draft prepares the planted change.
+func draft(ctx context.Context, e *core.Engine) (core.Draft, error) {
+	return e.Prepare(ctx, "FIREWALL_ALIAS_DESCRIPTION", core.Object{"alias_name": plantedTarget, "description": plantedAfter}, "")
+}
+
+// verified makes one contract and carries it to VERIFIED.
+func (in installation) verified() (id string) {
+	in.t.Helper()
+	in.engine(func(ctx context.Context, e *core.Engine) error {
+		d, err := draft(ctx, e)
+		if err == nil {
+			id, err = e.Authorize(ctx, d, "jo", []byte(plantedPass))
+		}
+		if err == nil {
+			err = e.Confirm(ctx, id, plantedTarget, "jo", []byte(plantedPass))
+		}
+		if err == nil {
+			err = e.Execute(ctx, id)
+		}
+		e.Wait()
+		if got, detailErr := e.Detail(ctx, id); err == nil && (detailErr != nil || got.Contract.State != core.Verified) {
+			err = fmt.Errorf("it ended as %s: %v", got.Contract.State, detailErr)
+		}
+		return err
+	})
+	return id
+}
+
+// A store is verified, copied, exported; a damaged copy has its own exit code,
+// and nothing of what is printed has a value in it.
+func TestVerifyBackupExport(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	id := in.verified()
+	if out := in.must("verify"); !strings.Contains(out, "every chain holds (contracts: 1,") {
+		t.Errorf("verify says %q", out)
+	}
+	if out := in.must("doctor"); strings.Count(out, " ok\n") != 5 {
+		t.Errorf("doctor says %s", out)
+	}
+	copied := in.path("store", "copy.sqlite3")
+	if err := os.Mkdir(in.path("open"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in.must("backup", copied)
+	in.refused(command.ExitStore, "already", "backup", copied)
+	in.refused(command.ExitStore, "chmod", "backup", in.path("open", "copy.sqlite3"))
+	var report store.Report
+	if err := json.Unmarshal([]byte(in.must("verify", copied, "--json")), &report); err != nil || !report.OK || report.Contracts != 1 || report.Path != copied {
+		t.Errorf("report of the copy: %+v (%v)", report, err)
+	}
+
+	exported := in.must("export")
+	lines := strings.Split(strings.TrimSpace(exported), "\n")
+	for _, line := range lines {
+		var event struct {
+			ContractID string `json:"contract_id"`
+			State      string `json:"current_state"`
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil || event.ContractID != id || event.State == "" {
+			t.Errorf("not an event of %s: %s (%v)", id, line, err)
+		}
+	}
+	if len(lines) != 5 {
+		t.Errorf("%d events were exported, want 5", len(lines))
+	}
+	if hits := planted(t).Find([]byte(exported)); len(hits) > 0 {
+		t.Errorf("exported: %v", hits)
+	}
+
+	raw, err := os.ReadFile(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(raw, []byte(`"verified"`))
+	if at < 0 {
+		t.Fatal("no record of the verified contract in the copy")
+	}
+	raw[at+1] ^= 1
+	if err := os.WriteFile(copied, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in.refused(command.ExitStore, "does not verify", "verify", copied)
+	code, out, _ := in.program("verify", copied, "--json")
+	report = store.Report{}
+	if err := json.Unmarshal([]byte(out), &report); code != command.ExitStore || err != nil || report.OK || report.Reason == "" {
+		t.Errorf("exit %d, report of the damaged copy: %s (%v)", code, out, err)
+	}
+	in.must("verify")
+}
+
+// The simulator as a server shows the fingerprint and the key that it has.
+func TestSimServes(t *testing.T) {
+	t.Parallel()
+	in := installation{t: t, dir: t.TempDir()}
+	c := in.command("sim", "--listen", "127.0.0.1:0", "--seed", "7")
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, lines := map[string]string{}, bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "-----END CERTIFICATE-----" {
+		for _, label := range []string{"address", "API key", "SPKI SHA-256"} {
+			if value, ok := strings.CutPrefix(lines.Text(), label); ok {
+				shown[label] = strings.TrimSpace(value)
+			}
+		}
+	}
+	pin, err := wiring{}.Fingerprint(context.Background(), shown["address"])
+	if err != nil || pin != shown["SPKI SHA-256"] {
+		t.Errorf("the server shows %s, printed is %s (%v)", pin, shown["SPKI SHA-256"], err)
+	}
+	config := command.Config{Appliance: command.ApplianceConfig{URL: shown["address"], Pin: pin}}
+	if status, err := (wiring{}).TryAPIKey(context.Background(), config, []byte(shown["API key"])); err != nil || status.APIVersion != "2.7.1" {
+		t.Errorf("status %+v (%v)", status, err)
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := ended(t, c); code != command.ExitOK {
+		t.Errorf("exit %d", code)
+	}
+	for name, args := range map[string][]string{"no such profile": {"--profile", "9.9"}, "no such fault": {"--fault", "frob"},
+		"no such file": {"--config", in.path("none.xml")}, "no such address": {"--listen", "nowhere"}} {
+		if code, out, errs := run(t, append([]string{"sim"}, args...)...); code != command.ExitUsage || out != "" || errs == "" {
+			t.Errorf("%s: exit %d: %s%s", name, code, out, errs)
+		}
+	}
+}
+
+// A request is shown in full and signed off-host, and the console accepts the
+// evidence; what was not agreed to is not signed.
+func TestSign(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	signing := []string{"sign", "--authority", "owner", "--keyring", "file:" + in.path("signer"), "--passphrase-file", in.file("signer-passphrase", plantedPass)}
+	pins := in.must(append(signing, "--new-key")...)
+	in.refused(command.ExitKeyring, "already", append(signing, "--new-key")...)
+	text, err := os.ReadFile(in.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inbox := regexp.MustCompile(`(?m)^inbox = .*$`).ReplaceAllLiteral(text, []byte(fmt.Sprintf("inbox = %q", in.path("inbox"))))
+	if err := os.WriteFile(in.config, append(inbox, pins...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	request := in.path("change.request")
+	in.engine(func(ctx context.Context, e *core.Engine) error {
+		d, err := draft(ctx, e)
+		if err != nil {
+			return err
+		}
+		return e.ExportAuthorizationRequest(ctx, d, request)
+	})
+
+	in.refused(command.ExitUsage, "no terminal", append(signing, request)...)
+	in.refused(command.ExitUsage, "--authority", "sign", request)
+	in.refused(command.ExitFailed, "not a file", append(signing, in.config)...)
+	for _, c := range []struct {
+		answer string
+		code   int
+	}{{"no", command.ExitFailed}, {"yes", command.ExitOK}} {
+		term, program := in.onTerminal(append(signing, request)...)
+		for _, shown := range []string{plantedTarget, plantedBefore, plantedAfter, "Type yes to sign exactly this"} {
+			term.Await(shown)
+		}
+		term.Press(c.answer + "\n")
+		if code := ended(t, program); code != c.code {
+			t.Fatalf("answered %s: exit %d", c.answer, code)
+		}
+		if _, err := os.Stat(request + ".signed"); (err == nil) != (c.code == command.ExitOK) {
+			t.Fatalf("answered %s: evidence %v", c.answer, err)
+		}
+	}
+
+	in.engine(func(ctx context.Context, e *core.Engine) error {
+		if err := os.Rename(request+".signed", in.path("inbox", "change.signed")); err != nil {
+			return err
+		}
+		waiting, err := e.Inbox(ctx)
+		if err != nil || len(waiting) != 1 || waiting[0].Problem != "" {
+			return fmt.Errorf("in the inbox: %+v (%v)", waiting, err)
+		}
+		d, err := draft(ctx, e)
+		if err != nil {
+			return err
+		}
+		_, err = e.AuthorizeFromInbox(ctx, d, waiting[0].Authorization, "jo")
+		return err
+	})
+}
+
+// Passphrases of the operators who come after jo.
+const (
+	mikaPass = "Rc5secondcanary8Bv"
+	kimPass  = "Wd1thirdcanary6Hn"
+)
+
+// A second operator is enrolled while nobody works on the store, an enrolled
+// one vouching, and can confirm what the first has authorized.
+func TestASecondOperator(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	add := []string{"operator", "add", "mika", "--by-passphrase-file", in.path("passphrase"), "--passphrase-file", in.file("mika", mikaPass)}
+	changed := func(at int, value string) []string {
+		return append(slices.Clone(add[:at]), append([]string{value}, add[at+1:]...)...)
+	}
+	in.refused(command.ExitFailed, "jo: wrong passphrase", changed(4, in.file("wrong", plantedWrong))...)
+	in.refused(command.ExitFailed, "8 to 256", changed(6, in.file("short", "short"))...)
+	in.refused(command.ExitFailed, "lee: no such operator", append(add, "--by", "lee")...)
+	in.refused(command.ExitUsage, "1 to 128", changed(2, "m ka")...)
+	in.refused(command.ExitUsage, "no terminal", add[:3]...)
+
+	term, program := in.console()
+	in.refused(command.ExitFailed, "in use by", add...)
+	do(term, "n", "NTP logging", enter, "nested_hosts", plantedTarget, "1 of ", enter, "may be empty",
+		clearLine+plantedAfter, plantedAfter, enter, "Passphrase of jo", plantedPass, "(hidden)", enter, "Type the target's name", esc, "PREPARED")
+	term.Press("q")
+	if code := ended(t, program); code != command.ExitOK {
+		t.Fatalf("exit %d", code)
+	}
+
+	if out := in.must(add...); !strings.Contains(out, "mika is enrolled; jo vouched") {
+		t.Errorf("said %q", out)
+	}
+	in.refused(command.ExitFailed, "mika is enrolled already", add...)
+	if out := in.must("operator", "list"); strings.Count(out, "key in the keyring\n") != 2 {
+		t.Errorf("listed %q", out)
+	}
+	term, program = in.console("--operator", "mika")
+	do(term, enter, "c confirm", "c", "Type the target's name", plantedTarget, "go on:  "+plantedTarget, enter, "Passphrase of mika: █",
+		plantedPass, "(hidden)", enter, "wrong passphrase", mikaPass, "(hidden)", enter, "Ready to send", enter, "VERIFIED", enter, "roll back", esc, "Needs you 0")
+	term.Press("q")
+	if code := ended(t, program); code != command.ExitOK {
+		t.Fatalf("exit %d", code)
+	}
+	if sends := in.sim.Sends(); sends != 1 {
+		t.Errorf("%d requests were sent, want 1", sends)
+	}
+	in.must("verify")
+}
+
+// On a terminal the same is asked for, a new passphrase twice, and no secret
+// is ever shown. An enrolment that broke off is taken up again.
+func TestOperatorsAreAsked(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	term, program := in.onTerminal("operator", "add", "kim", "--by", "jo")
+	do(term, "", "Passphrase of jo", plantedPass+enter, "that kim chooses:", kimPass+enter, "again:", plantedWrong+enter, "the two entries differ")
+	if code := ended(t, program); code != command.ExitFailed || strings.Contains(in.must("operator", "list"), "kim") {
+		t.Fatalf("exit %d, and kim is listed", code)
+	}
+	written := term.Written()
+
+	c, err := command.LoadConfig(in.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = wiring{}.Operators(context.Background(), c, true, func(o command.Operators) error {
+		_, err := o.(*keys.Operators).Enrol(context.Background(), "kim", []byte(kimPass))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vouched := []string{"operator", "add", "kim", "--by-passphrase-file", in.path("passphrase"), "--passphrase-file"}
+	in.refused(command.ExitFailed, "broke off", append(vouched, in.file("other", plantedWrong))...)
+	in.must(append(vouched, in.file("kim", kimPass))...)
+
+	term, program = in.onTerminal("operator", "passphrase", "kim")
+	do(term, "", "Passphrase of kim", kimPass+enter, "New passphrase of kim:", mikaPass+enter, "again:", mikaPass+enter, "is changed")
+	if code := ended(t, program); code != command.ExitOK {
+		t.Fatalf("exit %d", code)
+	}
+	written = append(written, term.Written()...)
+	for _, secret := range []string{plantedPass, plantedWrong, kimPass, mikaPass} {
+		if bytes.Contains(written, []byte(secret)) {
+			t.Errorf("%s is on the terminal", secret)
+		}
+	}
+	change := []string{"operator", "passphrase", "kim", "--passphrase-file", in.path("kim"), "--old-passphrase-file"}
+	in.refused(command.ExitFailed, "kim: wrong passphrase", append(change, in.path("kim"))...)
+	in.must(append(change, in.file("kim-now", mikaPass))...)
+}
+
+// A firewall that was set up again has another certificate and another API
+// key. Each is replaced by its own command, tried or approved first, and what
+// is refused changes nothing.
+func TestPinAndAPIKey(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	in.verified()
+	const newKey = "Zp6newapikeycanary2Lf"
+	address := strings.TrimPrefix(in.sim.URL(), "https://")
+	old := in.sim.Fingerprint()
+	in.sim.Close()
+	again, err := sim.NewPractice(sim.Options{Addr: address, Users: []sim.User{{Name: "admin", Password: "unused", APIKey: newKey}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(again.Close)
+	text, err := os.ReadFile(in.config)
+	if err == nil {
+		err = os.WriteFile(in.config, append([]byte("# a remark\n"), text...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	in.refused(command.ExitAppliance, "part", "doctor")
+	in.refused(command.ExitAppliance, "has changed", "apikey", "--api-key-file", in.file("new-key", newKey))
+	in.refused(command.ExitUsage, "--pin", "pin")
+	in.refused(command.ExitFailed, "not the one of --pin", "pin", "--pin", old)
+	term, program := in.onTerminal("pin")
+	for _, shown := range []string{"not finished: 1", again.Fingerprint(), old, "Type yes"} {
+		term.Await(shown)
+	}
+	term.Press("no\n")
+	if code := ended(t, program); code != command.ExitFailed {
+		t.Errorf("not approved: exit %d", code)
+	}
+	in.refused(command.ExitAppliance, "part", "doctor")
+	in.must("pin", "--pin", strings.ToUpper(again.Fingerprint()))
+	if got, err := os.ReadFile(in.config); err != nil || string(got) != "# a remark\n"+strings.Replace(string(text), old, again.Fingerprint(), 1) {
+		t.Errorf("the configuration is now (%v)\n%s", err, got)
+	}
+	if info, err := os.Stat(in.config); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v (%v)", info.Mode(), err)
+	}
+	if out := in.must("pin"); !strings.Contains(out, "nothing was changed") {
+		t.Errorf("pinned again: %s", out)
+	}
+
+	in.refused(command.ExitAppliance, "keyring was not changed", "apikey", "--api-key-file", in.file("wrong-key", plantedWrong))
+	in.refused(command.ExitUsage, "no terminal", "apikey")
+	if out := in.must("apikey", "--api-key-file", in.path("new-key")); !strings.Contains(out, "works") || strings.Contains(out, newKey) {
+		t.Errorf("said %s", out)
+	}
+	in.must("doctor")
+	if sends := again.Sends(); sends != 0 {
+		t.Errorf("%d changes were sent", sends)
+	}
+}
+
+// A service without anybody at hand opens a wrapped keyring with a systemd
+// credential.
+func TestSystemdCredential(t *testing.T) {
+	t.Parallel()
+	in := uninstalled(t)
+	if err := os.Mkdir(in.path("credentials"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	credential := in.file(filepath.Join("credentials", "ring"), plantedWrong)
+	in.file(filepath.Join("credentials", "nothing"), "")
+	initialise := func(name string) (int, string, string) {
+		return in.program("init", "--url", in.sim.URL(), "--operator", "jo", "--pin", in.sim.Fingerprint(), "--keyring", "file:"+in.path("keyring"),
+			"--store", in.path("store", "contracts.sqlite3"), "--api-key-file", in.file("key", plantedKey),
+			"--passphrase-file", in.file("passphrase", plantedPass), "--keyring-credential", name)
+	}
+	for name, says := range map[string]string{"missing": "no such systemd credential", "nothing": "it is empty"} {
+		if code, _, errs := initialise(name); code != command.ExitKeyring || !strings.Contains(errs, says) {
+			t.Errorf("init with the credential %s: exit %d: %s", name, code, errs)
+		}
+	}
+	if code, _, errs := initialise("ring"); code != command.ExitOK {
+		t.Fatalf("init: exit %d: %s", code, errs)
+	}
+	in.must("doctor")
+	in.refused(command.ExitUsage, "exclude each other", "doctor", "--keyring-passphrase-file", in.path("key"))
+	in.refused(command.ExitKeyring, "no such systemd credential", "export", "--keyring-credential", "other")
+	if err := os.WriteFile(credential, []byte("another one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in.refused(command.ExitKeyring, "wrong passphrase", "export")
+	if err := os.Chmod(credential, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	in.refused(command.ExitKeyring, "access refused", "export")
+	raw, err := os.ReadFile(in.path("keyring", "countersign", "api-key+"+strings.TrimPrefix(in.sim.URL(), "https://")))
+	if err != nil || len(planted(t).Find(raw)) > 0 {
+		t.Errorf("the keyring is not wrapped (%v)", err)
 	}
 }

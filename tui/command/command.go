@@ -1,6 +1,6 @@
 // Package command is Countersign's command line: flags, configuration,
-// prompts and exit codes. What a command does with the real parts is behind
-// Wiring, which main implements.
+// prompts, what is told to people, and exit codes. What a command does with
+// the real parts is behind Wiring, which main implements.
 //
 // Rules of everything outside the full-screen program: results go to standard
 // output, everything else to standard error; an error is one line with what is
@@ -18,130 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"countersign/core"
+	"countersign/tui"
 )
-
-// Wiring builds the real parts for each command.
-type Wiring interface {
-	Console(ctx context.Context, c Config, o ConsoleOptions) error
-	Demo(ctx context.Context, o DemoOptions) error
-	DemoChild(ctx context.Context, dir string) error
-	Init(ctx context.Context, o InitOptions) error
-	Doctor(ctx context.Context, c Config, out io.Writer) error
-	Sim(ctx context.Context, o SimOptions) error
-	Sign(ctx context.Context, o SignOptions) error
-	Verify(ctx context.Context, o VerifyOptions) error
-	Export(ctx context.Context, c Config, out io.Writer) error
-	Backup(ctx context.Context, c Config, destination string, out io.Writer) error
-}
-
-// ConsoleOptions are the flags of the full-screen program.
-type ConsoleOptions struct {
-	Operator string
-	ASCII    bool
-	NoColor  bool
-}
-
-// DemoOptions are the flags of `demo`.
-type DemoOptions struct {
-	Headless bool
-	JSON     bool
-	ASCII    bool
-	Out      io.Writer
-}
-
-// SimOptions are the flags of `sim`.
-type SimOptions struct {
-	Address string
-	Profile string
-	Config  string
-	Faults  []string
-	Seed    int64
-	Out     io.Writer
-}
-
-// InitOptions are the answers of `init`. A person is asked for each when it is
-// needed, so that nobody types a secret for a firewall that is not there.
-type InitOptions struct {
-	ConfigPath string
-	Config     Config
-	// Approve is shown the server's public-key fingerprint before it is pinned.
-	Approve func(fingerprint string) (bool, error)
-	APIKey  func() ([]byte, error)
-	// Passphrase gives one that passes the check.
-	Passphrase func(check func([]byte) error) ([]byte, error)
-	Out        io.Writer
-}
-
-// SignOptions are the flags of `sign`.
-type SignOptions struct {
-	Request    string // file to sign; "" with NewKey
-	Evidence   string // where to write; "" beside the request
-	Authority  string
-	Keyring    string // "os" or "file:DIR"; the signer's own, not a store's
-	NewKey     bool
-	Passphrase []byte
-	Approve    func(rendered string) (bool, error)
-	Out        io.Writer
-}
-
-// VerifyOptions are the flags of `verify`.
-type VerifyOptions struct {
-	Config   Config
-	Path     string // "" is the configured store
-	JSON     bool
-	Progress func(done, total int) // nil: show none
-	Out      io.Writer
-}
-
-// Exit codes, documented in docs/commands.md.
-const (
-	ExitOK        = 0
-	ExitFailed    = 1 // refused, or a scene or check failed
-	ExitUsage     = 2 // flags or configuration
-	ExitStore     = 3 // the store is refused or does not verify
-	ExitKeyring   = 4 // the keyring has no answer that can be used
-	ExitAppliance = 5 // the firewall cannot be read
-)
-
-// Classified lets wiring say which exit code an error deserves.
-type Classified struct {
-	Code int
-	Err  error
-	Hint string // the second line
-}
-
-// Error is the first line.
-func (c *Classified) Error() string { return c.Err.Error() }
-
-// Unwrap gives the error itself.
-func (c *Classified) Unwrap() error { return c.Err }
-
-// WayOn is the second line, for the console's screens.
-func (c *Classified) WayOn() string { return c.Hint }
-
-// KeyringError gives an error of the keyring its exit code and a way on; nil
-// stays nil.
-func KeyringError(err error) error {
-	return classified(err, ExitKeyring, "check keyring, store.id and appliance.url in the configuration")
-}
-
-// UsageError gives an error in what was asked for its exit code; nil stays nil.
-func UsageError(err error) error {
-	return classified(err, ExitUsage, "see the command's --help")
-}
-
-// StoreError gives an error of the store its exit code and a way on; nil
-// stays nil.
-func StoreError(err error) error {
-	return classified(err, ExitStore, "nothing was changed; check store.path and store.id in the configuration")
-}
-
-func classified(err error, code int, hint string) error {
-	if err == nil {
-		return nil
-	}
-	return &Classified{Code: code, Err: err, Hint: hint}
-}
 
 // Execute runs the command line and returns the exit code.
 func Execute(ctx context.Context, w Wiring, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -162,43 +40,43 @@ func Execute(ctx context.Context, w Wiring, args []string, stdin io.Reader, stdo
 	return exitCode(err)
 }
 
-func exitCode(err error) int {
-	var classified *Classified
-	switch {
-	case errors.As(err, &classified):
-		return classified.Code
-	case errors.Is(err, ErrConfig), errors.Is(err, errUsage), errors.Is(err, errNoTerminal):
-		return ExitUsage
-	case errors.Is(err, core.ErrAppliance), errors.Is(err, core.ErrApplianceMismatch):
-		return ExitAppliance
-	}
-	return ExitFailed
-}
-
-var (
-	errUsage = errors.New("usage")
-	// errNotOnTerminal: the full-screen program was started in a pipe.
-	errNotOnTerminal = errors.New("the console needs a terminal on standard input and output")
-)
-
 // builder carries what every command needs.
 type builder struct {
 	w          Wiring
 	in         io.Reader
 	out        io.Writer
+	inRead     bool // a secret came from in already
 	configPath string
 	secretFile string
+	credential string
 }
 
 func newRoot(w Wiring, stdin io.Reader, stdout io.Writer) *cobra.Command {
 	b := &builder{w: w, in: stdin, out: stdout}
-	var o ConsoleOptions
-	root := &cobra.Command{
-		Use:           "countersign",
-		Short:         "Make one guarded change to a pfSense firewall and know for certain what happened",
-		Args:          usage(cobra.NoArgs),
-		SilenceErrors: true,
-		SilenceUsage:  true,
+	root := b.console()
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %v", errUsage, err) })
+	f := root.PersistentFlags()
+	f.StringVar(&b.configPath, "config", DefaultConfigPath(), "configuration file")
+	f.StringVar(&b.secretFile, "keyring-passphrase-file", "", "opens a wrapped file keyring; - is standard input")
+	f.StringVar(&b.credential, "keyring-credential", "", "opens a wrapped file keyring with this systemd credential")
+	root.AddCommand(b.demo(), b.demoChild(), b.init(), b.operator(), b.apikey(), b.pin(), b.doctor(), b.sim(), b.sign(),
+		b.verify(), b.export(), b.backup())
+	return root
+}
+
+// consoleOptions are the flags of the full-screen program.
+type consoleOptions struct {
+	operator       string
+	ascii, noColor bool
+}
+
+func (b *builder) console() *cobra.Command {
+	var o consoleOptions
+	cmd := &cobra.Command{
+		Use:   "countersign",
+		Short: "Make one guarded change to a pfSense firewall and know for certain what happened",
+		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := b.config()
 			if err != nil {
@@ -207,20 +85,28 @@ func newRoot(w Wiring, stdin io.Reader, stdout io.Writer) *cobra.Command {
 			if !isTerminal() {
 				return classified(errNotOnTerminal, ExitUsage, "`countersign doctor`, `verify` and `export` work without one")
 			}
-			if o.Operator != "" {
-				c.Operator = o.Operator
+			if o.operator != "" {
+				c.Operator = o.operator
 			}
-			return w.Console(cmd.Context(), c, o)
+			return b.runConsole(cmd.Context(), c, o)
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %v", errUsage, err) })
-	root.PersistentFlags().StringVar(&b.configPath, "config", DefaultConfigPath(), "configuration file")
-	root.PersistentFlags().StringVar(&b.secretFile, "keyring-passphrase-file", "", "opens a wrapped file keyring; - is standard input")
-	root.Flags().StringVar(&o.Operator, "operator", "", "your enrolled name, offered in forms")
-	root.Flags().BoolVar(&o.ASCII, "ascii", false, "draw with ASCII only")
-	root.Flags().BoolVar(&o.NoColor, "no-color", os.Getenv("NO_COLOR") != "", "draw without colour")
-	root.AddCommand(b.demo(), b.demoChild(), b.init(), b.doctor(), b.sim(), b.sign(), b.verify(), b.export(), b.backup())
-	return root
+	cmd.Flags().StringVar(&o.operator, "operator", "", "your enrolled name, offered in forms")
+	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
+	cmd.Flags().BoolVar(&o.noColor, "no-color", os.Getenv("NO_COLOR") != "", "draw without colour")
+	return cmd
+}
+
+// runConsole opens the configured parts behind the program's first frame.
+func (b *builder) runConsole(ctx context.Context, c Config, o consoleOptions) error {
+	p := &Parts{}
+	open := func(ctx context.Context, progress func(done, total int)) (_ tui.Engine, report core.StartReport, err error) {
+		p, report, err = b.w.Start(ctx, c, progress)
+		return p.Engine, report, err
+	}
+	err := tui.Run(ctx, tui.Options{Open: open, Wait: func() { p.Wait() }, Appliance: c.Appliance.Host(),
+		Operator: c.Operator, ASCII: o.ascii, NoColor: o.noColor, RequestPath: c.RequestPath()})
+	return errors.Join(err, p.Close())
 }
 
 // config reads the configuration, and the passphrase of a wrapped keyring
@@ -233,12 +119,19 @@ func (b *builder) config() (Config, error) {
 	return c, b.unwrap(&c)
 }
 
-func (b *builder) unwrap(c *Config) error {
-	if b.secretFile == "" {
-		return nil
+// unwrap settles where the passphrase of a wrapped keyring comes from: from
+// one place, or it would not be clear which one counts.
+func (b *builder) unwrap(c *Config) (err error) {
+	if b.credential != "" {
+		c.KeyringCredential = b.credential
 	}
-	var err error
-	c.keyringPassphrase, err = secretFrom(b.secretFile, b.in, nil)
+	if err := c.validateKeyring(); err != nil || b.secretFile == "" {
+		return err
+	}
+	if c.KeyringCredential != "" {
+		return fmt.Errorf("%w: --keyring-passphrase-file and a keyring credential (%s) exclude each other", errUsage, c.KeyringCredential)
+	}
+	c.keyringPassphrase, err = b.secret(b.secretFile, nil)
 	return err
 }
 
@@ -246,7 +139,7 @@ func (b *builder) unwrap(c *Config) error {
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return fmt.Errorf("%w: %v; see countersign %s --help", errUsage, err, cmd.Name())
+			return fmt.Errorf("%w: %v; see %s --help", errUsage, err, cmd.CommandPath())
 		}
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -19,13 +20,16 @@ import (
 
 // Config is the operator's configuration file. It holds no secret.
 type Config struct {
-	Operator  string          `toml:"operator"`
-	Keyring   string          `toml:"keyring"` // "os" or "file:DIR"
-	Inbox     string          `toml:"inbox"`
-	Appliance ApplianceConfig `toml:"appliance"`
-	Store     StoreConfig     `toml:"store"`
-	Policy    PolicyConfig    `toml:"policy,omitzero"`
-	Authority []PinnedKey     `toml:"authority,omitempty"`
+	Operator string `toml:"operator"`
+	Keyring  string `toml:"keyring"` // "os" or "file:DIR"
+	// KeyringCredential is the systemd credential with the passphrase of a
+	// wrapped file keyring; "" without one.
+	KeyringCredential string          `toml:"keyring_credential,omitempty"`
+	Inbox             string          `toml:"inbox"`
+	Appliance         ApplianceConfig `toml:"appliance"`
+	Store             StoreConfig     `toml:"store"`
+	Policy            PolicyConfig    `toml:"policy,omitzero"`
+	Authority         []PinnedKey     `toml:"authority,omitempty"`
 
 	// keyringPassphrase opens a wrapped file keyring. It is never written.
 	keyringPassphrase []byte
@@ -34,6 +38,25 @@ type Config struct {
 // KeyringPassphrase returns a copy of the passphrase of a wrapped file
 // keyring, for whoever uses it erases it; nil without one.
 func (c Config) KeyringPassphrase() []byte { return bytes.Clone(c.keyringPassphrase) }
+
+// KeyringLock is the file by which processes take turns at the operating
+// system's keyring.
+func (c Config) KeyringLock() string { return c.Store.Path + ".keyring-lock" }
+
+// RequestsFolder is where requests go that are signed elsewhere: beside the
+// inbox, in a folder of their own. They hold values in plain text.
+func (c Config) RequestsFolder() string { return filepath.Join(filepath.Dir(c.Inbox), "requests") }
+
+// RequestPath names files for requests; nil where no authority is pinned, so
+// that none are offered.
+func (c Config) RequestPath() func(core.ProofKind, string) string {
+	if len(c.Authority) == 0 {
+		return nil
+	}
+	return func(kind core.ProofKind, name string) string {
+		return filepath.Join(c.RequestsFolder(), string(kind)+"-"+name+".request")
+	}
+}
 
 // ApplianceConfig says which firewall, and how its TLS is trusted.
 type ApplianceConfig struct {
@@ -97,11 +120,18 @@ func DefaultConfig() Config {
 // a misspelt limit must not be a missing limit.
 func LoadConfig(path string) (Config, error) {
 	c := DefaultConfig()
-	meta, err := toml.DecodeFile(path, &c)
+	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return c, fmt.Errorf("%w: %s does not exist; run `countersign init` first, or `countersign demo` to look around", ErrConfig, path)
 	case err != nil:
+		return c, fmt.Errorf("%w: %v", ErrConfig, err)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+		// It says whom to trust: the firewall's key and the authorities.
+		return c, fmt.Errorf("%w: others can write %s; chmod go-w it, and look at what it says", ErrConfig, path)
+	}
+	meta, err := toml.DecodeFile(path, &c)
+	if err != nil {
 		return c, fmt.Errorf("%w: %s: %v", ErrConfig, path, err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
@@ -123,8 +153,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: store.id must be 1 to 128 of A-Z a-z 0-9 . _ : -", ErrConfig)
 	case c.Operator != "" && !core.ValidIdentifier(c.Operator):
 		return fmt.Errorf("%w: operator must be 1 to 128 of A-Z a-z 0-9 . _ : -", ErrConfig)
-	case c.Keyring != "os" && !strings.HasPrefix(c.Keyring, "file:/"):
-		return fmt.Errorf(`%w: keyring must be "os" or "file:" and an absolute folder`, ErrConfig)
 	case c.Policy.SettleSeconds != 0 && c.Policy.SettleSeconds < int(core.MinimumSettle/time.Second):
 		return fmt.Errorf("%w: policy.settle_seconds must be %d at least: a request may outlive its client that long", ErrConfig, int(core.MinimumSettle/time.Second))
 	}
@@ -132,6 +160,18 @@ func (c Config) Validate() error {
 		if n < 0 {
 			return fmt.Errorf("%w: policy limits cannot be negative", ErrConfig)
 		}
+	}
+	return c.validateKeyring()
+}
+
+func (c Config) validateKeyring() error {
+	switch {
+	case c.Keyring != "os" && !strings.HasPrefix(c.Keyring, "file:/"):
+		return fmt.Errorf(`%w: keyring must be "os" or "file:" and an absolute folder`, ErrConfig)
+	case c.KeyringCredential != "" && c.Keyring == "os":
+		return fmt.Errorf("%w: keyring_credential opens a file keyring, and keyring is \"os\"", ErrConfig)
+	case c.KeyringCredential != "" && !core.ValidIdentifier(c.KeyringCredential):
+		return fmt.Errorf("%w: keyring_credential must be 1 to 128 of A-Z a-z 0-9 . _ : -", ErrConfig)
 	}
 	return nil
 }
@@ -167,26 +207,3 @@ func (p PolicyConfig) Limits() core.Limits {
 
 // AllowsOnTheSpot says whether an operator may authorize with a passphrase.
 func (p PolicyConfig) AllowsOnTheSpot() bool { return p.OnTheSpot == nil || *p.OnTheSpot }
-
-// Write creates the file, owner-only, and never replaces one.
-func (c Config) Write(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("%w: %v", ErrConfig, err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: %s exists already; nothing was changed", ErrConfig, path)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %v", ErrConfig, err)
-	}
-	if err := toml.NewEncoder(f).Encode(c); err != nil {
-		f.Close()
-		return fmt.Errorf("%w: %v", ErrConfig, err)
-	}
-	if err := f.Sync(); err != nil {
-		f.Close()
-		return fmt.Errorf("%w: %v", ErrConfig, err)
-	}
-	return f.Close()
-}

@@ -18,6 +18,9 @@ var errNoTerminal = errors.New("no terminal to ask on")
 // errGivenUp: ctrl+c at a prompt.
 var errGivenUp = errors.New("given up; nothing was changed")
 
+// errTooLong: nobody's secret is that long.
+var errTooLong = errors.New("the secret is too long; nothing was changed")
+
 // askSecret reads a line from the terminal without echo and erases the prompt.
 // It takes ctrl+c itself: a program that is killed at a prompt leaves a
 // terminal without echo behind.
@@ -67,14 +70,14 @@ func secretLine(r io.Reader) ([]byte, error) {
 		}
 	}
 	clear(line)
-	return nil, errors.New("the secret is too long; nothing was changed")
+	return nil, errTooLong
 }
 
-// newSecretFrom takes a new secret from a file, or asks twice. A secret that
-// does not pass the check is refused before it is asked for again.
-func newSecretFrom(path string, stdin io.Reader, prompt string, check func([]byte) error) ([]byte, error) {
-	first, err := secretFrom(path, stdin, func() ([]byte, error) { return askSecret(prompt + ": ") })
-	if err == nil && check != nil {
+// newSecret takes a new secret from a file, or asks twice. A secret that does
+// not pass the check is refused before it is asked for again.
+func (b *builder) newSecret(path, prompt string, check func([]byte) error) ([]byte, error) {
+	first, err := b.secret(path, func() ([]byte, error) { return askSecret(prompt + ": ") })
+	if err == nil {
 		err = check(first)
 	}
 	if err != nil || path != "" {
@@ -90,6 +93,40 @@ func newSecretFrom(path string, stdin io.Reader, prompt string, check func([]byt
 		return nil, errors.New("the two entries differ; nothing was changed")
 	}
 	return first, nil
+}
+
+// secret takes a secret from a file ("-" is standard input, which has room for
+// one), or asks. An empty file is refused: nobody chose an empty secret.
+func (b *builder) secret(path string, ask func() ([]byte, error)) ([]byte, error) {
+	if path == "" {
+		return ask()
+	}
+	from, named := b.in, "standard input"
+	if path == "-" && b.inRead {
+		return nil, fmt.Errorf("%w: only one secret can come from standard input; give the others in files", errUsage)
+	}
+	if path == "-" {
+		b.inRead = true
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("%w: reading a secret: %v", errUsage, err)
+		}
+		defer f.Close()
+		from, named = f, path
+	}
+	raw, err := io.ReadAll(io.LimitReader(from, mostSecret+1))
+	secret := bytes.TrimRight(raw, "\r\n")
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: reading a secret: %v", errUsage, err)
+	case len(secret) == 0:
+		return nil, fmt.Errorf("%w: reading a secret: %s is empty", errUsage, named)
+	case len(raw) > mostSecret:
+		clear(raw)
+		return nil, errTooLong
+	}
+	return secret, nil
 }
 
 // askLine reads one visible line from the terminal.
@@ -110,22 +147,4 @@ func askLine(prompt string) (string, error) {
 		line = append(line, one[0])
 	}
 	return strings.TrimSpace(string(line)), nil
-}
-
-// secretFrom takes a secret from a file ("-" is standard input), or asks.
-func secretFrom(path string, stdin io.Reader, ask func() ([]byte, error)) ([]byte, error) {
-	if path == "" {
-		return ask()
-	}
-	var raw []byte
-	var err error
-	if path == "-" {
-		raw, err = io.ReadAll(io.LimitReader(stdin, 4096))
-	} else {
-		raw, err = os.ReadFile(path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: reading a secret: %v", errUsage, err)
-	}
-	return bytes.TrimRight(raw, "\r\n"), nil
 }
