@@ -39,6 +39,16 @@ func (r *rig) held(id string, at sim.Point) (*child, *sim.Gate) {
 // mustArrive waits until a request of one of the processes stands before the gate.
 func (r *rig) mustArrive(gate *sim.Gate, processes ...*child) {
 	r.t.Helper()
+	if !arrives(gate, processes...) {
+		for _, p := range processes {
+			p.wait()
+		}
+		r.t.Fatal("nothing was sent")
+	}
+}
+
+// arrives reports false when the processes have ended without a request.
+func arrives(gate *sim.Gate, processes ...*child) bool {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -48,11 +58,9 @@ func (r *rig) mustArrive(gate *sim.Gate, processes ...*child) {
 	}()
 	select {
 	case <-gate.Arrived():
+		return true
 	case <-ended:
-		for _, p := range processes {
-			p.wait()
-		}
-		r.t.Fatal("nothing was sent")
+		return false
 	}
 }
 
@@ -320,76 +328,4 @@ func (r *rig) copyStore() {
 	defer db.Close()
 	_, err = db.Exec("VACUUM INTO ?", filepath.Join(r.dir, "copy.sqlite3"))
 	r.must(err)
-}
-
-// TestTwoProcessesExecuteTheSameContract: however hard they try, one request
-// is sent.
-func TestTwoProcessesExecuteTheSameContract(t *testing.T) {
-	for _, do := range []string{"hammer", "hammer below the lock"} {
-		t.Run(do, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, rigOptions{})
-			id := r.confirmed(rigAlias, rigValue)
-			r.close()
-			gate := sim.NewGate() // the one request waits until the other process has tried everything
-			r.sim.Inject(writes(sim.Fault{Kind: sim.Block, At: sim.BeforeAnswer, Gate: gate}))
-			both := [2]*child{r.start(childJob{Do: do, Contract: id}), r.start(childJob{Do: do, Contract: id})}
-			r.mustArrive(gate, both[:]...)
-			select {
-			case <-both[0].done:
-			case <-both[1].done:
-			}
-			gate.Open()
-			succeeded := 0
-			for _, c := range both {
-				said := c.says()
-				var mode string
-				var n int
-				if _, err := fmt.Sscan(said, &mode, &n); err != nil {
-					t.Fatalf("it said %q", said)
-				}
-				succeeded += n
-			}
-			if succeeded != 1 || r.sends() != 1 {
-				t.Fatalf("%d runs succeeded, %d requests were sent", succeeded, r.sends())
-			}
-			r.open()
-			r.mustBe(id, core.Verified)
-			if len(r.report.Recovered) != 0 {
-				t.Fatalf("the start recovered %+v", r.report.Recovered)
-			}
-		})
-	}
-}
-
-const blows = 20
-
-// hammer executes a contract again and again as a console would, and counts
-// the runs that sent it.
-func (r *rig) hammer(id string) (succeeded int) {
-	for range blows {
-		h, err := r.engine.Refresh(ctx())
-		r.must(err)
-		if h.Mode == core.ModeObserver {
-			if err := r.engine.Execute(ctx(), id); !errors.Is(err, core.ErrObserver) {
-				r.t.Fatal("an observer may execute: ", err)
-			}
-			continue
-		}
-		if p := r.execute(id); p.Err == nil {
-			succeeded++
-		}
-	}
-	return succeeded
-}
-
-// hammerBelowTheLock goes round the executor lock: the store's compare and
-// set alone decides.
-func (r *rig) hammerBelowTheLock(id string) (succeeded int) {
-	for range blows {
-		if p := r.sendDirectly(id, core.Forward); p.Err == nil {
-			succeeded++
-		}
-	}
-	return succeeded
 }
