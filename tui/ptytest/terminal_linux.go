@@ -16,7 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var emptyLines = regexp.MustCompile(`\n\s*\n`)
+var (
+	emptyLines = regexp.MustCompile(`\n\s*\n`)
+	queries    = regexp.MustCompile(`\x1b\]11;\?|\x1b\[6n`)
+)
 
 // Terminal is a pseudo-terminal. The program under test reads and writes
 // Program; the test presses keys and looks at what was written.
@@ -83,12 +86,16 @@ func (t *Terminal) remember() {
 	}
 }
 
-// answer says what a dark terminal with its cursor at home would say.
+// answer says what a dark terminal with its cursor at home would say, in the
+// order of the questions: a program takes what comes after the last answer
+// that it waits for as typed.
 func (t *Terminal) answer(asked []byte) {
-	for query, reply := range map[string]string{"\x1b]11;?": "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b[6n": "\x1b[1;1R"} {
-		if bytes.Contains(asked, []byte(query)) {
-			_, _ = t.person.WriteString(reply) // a program that has ended needs no answer
+	for _, query := range queries.FindAll(asked, -1) {
+		reply := "\x1b[1;1R"
+		if query[1] == ']' {
+			reply = "\x1b]11;rgb:0000/0000/0000\x1b\\"
 		}
+		_, _ = t.person.WriteString(reply) // a program that has ended needs no answer
 	}
 }
 
