@@ -131,6 +131,8 @@ func TestBadInput(t *testing.T) {
 		{"not TOML", []string{"--config", write("bad.toml", "= nonsense")}, command.ExitUsage, "configuration"},
 		{"an unknown key", []string{"--config", write("unknown.toml", good+"[policy]\nmax_in_fligth = 1\n")}, command.ExitUsage, "max_in_fligth"},
 		{"too short a settle window", []string{"--config", write("settle.toml", good+"[policy]\nsettle_seconds = 10\n")}, command.ExitUsage, "180"},
+		{"a negative cool-down", []string{"--config", write("cool.toml", good+"[policy]\ntarget_cooldown_seconds = -1\n")}, command.ExitUsage, "negative"},
+		{"no operator", []string{"--config", write("nobody.toml", strings.TrimPrefix(good, "operator = \"jo\"\n"))}, command.ExitUsage, "--operator"},
 		{"a relative store path", []string{"--config", write("relative.toml", strings.Replace(good, dir+"/s.sqlite3", "s.sqlite3", 1))}, command.ExitUsage, "absolute"},
 		{"a configuration that others can write", []string{"--config", openToAll(t, write("wide.toml", good))}, command.ExitUsage, "chmod go-w"},
 		{"a credential for the OS keyring", []string{"--config", write("oscred.toml", strings.Replace(good, "file:"+filepath.Join(dir, "nothing-here"), "os", 1)),

@@ -82,11 +82,14 @@ func (b *builder) console() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !isTerminal() {
-				return classified(errNotOnTerminal, ExitUsage, "`countersign doctor`, `verify` and `export` work without one")
-			}
 			if o.operator != "" {
 				c.Operator = o.operator
+			}
+			if !core.ValidIdentifier(c.Operator) {
+				return fmt.Errorf("%w: no operator is named: give your enrolled name with --operator, or as operator in %s", ErrConfig, b.configPath)
+			}
+			if !isTerminal() {
+				return classified(errNotOnTerminal, ExitUsage, "`countersign doctor`, `verify` and `export` work without one")
 			}
 			return b.runConsole(cmd.Context(), c, o)
 		},

@@ -156,7 +156,11 @@ func (c Config) Validate() error {
 	case c.Policy.SettleSeconds != 0 && c.Policy.SettleSeconds < int(core.MinimumSettle/time.Second):
 		return fmt.Errorf("%w: policy.settle_seconds must be %d at least: a request may outlive its client that long", ErrConfig, int(core.MinimumSettle/time.Second))
 	}
-	for _, n := range []int{c.Policy.ContractMinutes, c.Policy.MaxInFlight, c.Policy.MaxPreparedPerTarget, c.Policy.ReconciliationThreshold} {
+	limits := []int{c.Policy.ContractMinutes, c.Policy.MaxInFlight, c.Policy.MaxPreparedPerTarget, c.Policy.ReconciliationThreshold}
+	if cooldown := c.Policy.TargetCooldownSeconds; cooldown != nil {
+		limits = append(limits, *cooldown)
+	}
+	for _, n := range limits {
 		if n < 0 {
 			return fmt.Errorf("%w: policy limits cannot be negative", ErrConfig)
 		}
