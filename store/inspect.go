@@ -42,11 +42,11 @@ func (s *Store) inspect(ctx context.Context, o Options, thorough bool) (findings
 }
 
 // inspectOptions: a connection that waited for a lock would keep another
-// program from what the connections beside it hold, so none waits long.
+// program from what the connections beside it hold, so none waits long, not
+// even while it is opened.
 func inspectOptions(mode string) url.Values {
-	v := readerOptions()
+	v := readOnly(briefly)
 	v.Set("mode", mode)
-	v.Add("_pragma", "busy_timeout(20)")
 	return v
 }
 
@@ -70,7 +70,7 @@ func damaged(err error) error {
 
 func (s *Store) inspectWith(ctx context.Context, db *sql.DB, o Options, thorough bool) (f findings, err error) {
 	var conns []*sql.Conn
-	err = patiently(ctx, func(ctx context.Context) (err error) {
+	err = s.patiently(ctx, func(ctx context.Context) (err error) {
 		conns, err = snapshot(ctx, db, scanWorkers()+1)
 		return err
 	})

@@ -38,6 +38,9 @@ type Options struct {
 	FaultPoint func(name string)
 
 	layer layer // for tests
+	// patience is how long each wait of an opening may take; zero is
+	// openPatience. Only tests have less.
+	patience time.Duration
 	// scheme is the receipt scheme that is written; zero is the newest. Only
 	// tests stand in for an older console with it.
 	scheme core.SchemeVersion
@@ -61,6 +64,7 @@ type Store struct {
 	clock      core.Clock
 	limits     core.Limits
 	settle     time.Duration
+	patience   time.Duration
 	faultPoint func(string)
 	scheme     core.SchemeVersion
 
@@ -81,12 +85,16 @@ var _ core.Store = (*Store)(nil)
 
 func newStore(o Options) *Store {
 	s := &Store{path: o.Path, storeID: o.StoreID, key: append([]byte(nil), o.IntegrityKey...),
-		clock: o.Clock, limits: o.Limits, settle: o.Settle, faultPoint: o.FaultPoint, scheme: o.scheme, own: true}
+		clock: o.Clock, limits: o.Limits, settle: o.Settle, patience: o.patience, faultPoint: o.FaultPoint,
+		scheme: o.scheme, own: true}
 	if s.clock == nil {
 		s.clock = core.SystemClock{}
 	}
 	if o.Settle == 0 {
 		s.settle = core.MinimumSettle
+	}
+	if o.patience == 0 {
+		s.patience = openPatience
 	}
 	return s
 }
@@ -152,32 +160,38 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // connect opens the connections of a store whose file was found good.
 func (s *Store) connect(ctx context.Context, layer layer) error {
 	s.writer = layer.connect(s.path, writerOptions(), 1)
-	if err := patiently(ctx, s.writer.PingContext); err != nil {
+	if err := s.patiently(ctx, s.writer.PingContext); err != nil {
+		s.disconnect() // closing the store must not try again
 		return err
 	}
 	s.readers = layer.connect(s.path, readerOptions(), readerCount)
-	return patiently(ctx, s.readers.PingContext)
+	return s.patiently(ctx, s.readers.PingContext)
 }
 
-// openPatience is how long opening waits for other consoles: while one
-// verifies a store that was closed, nobody else can migrate it or change it
-// to WAL mode.
+// openPatience is how long each step of an opening waits for other consoles:
+// while one verifies a store that was closed, nobody else can migrate it or
+// change it to WAL mode. An opening has six such steps at most.
 const openPatience = 2 * time.Minute
 
-// patiently tries until the database is free or patience ends.
-func patiently(ctx context.Context, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, openPatience)
+// patiently tries until the database is free, or says that it did not become
+// free. What is tried must not wait much longer than its context lives.
+func (s *Store) patiently(ctx context.Context, try func(context.Context) error) error {
+	waiting, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	for {
-		err := classify(try(ctx))
-		if !errors.Is(err, ErrLocked) {
+		err := classify(try(waiting))
+		if !errors.Is(err, ErrLocked) && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
 		select {
-		case <-ctx.Done():
-			return err
+		case <-waiting.Done():
 		case <-time.After(20 * time.Millisecond):
+			continue
 		}
+		if ctx.Err() != nil { // the caller gave up, not we
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w, and was for %s; end that program, then start again", ErrLocked, s.patience)
 	}
 }
 
@@ -207,8 +221,12 @@ func (l layer) connect(path string, options url.Values, n int) *sql.DB {
 	return db
 }
 
-// busyTimeout is how long a connection waits for another program's lock.
-const busyTimeout = "busy_timeout(5000)"
+// busyTimeout is how long a connection waits for another program's lock;
+// briefly is for those that must not wait while others beside them hold one.
+const (
+	busyTimeout = "busy_timeout(5000)"
+	briefly     = "busy_timeout(20)"
+)
 
 // writerOptions: docs/decisions/0004-durability.md says why WAL with FULL.
 func writerOptions() url.Values {
@@ -217,8 +235,10 @@ func writerOptions() url.Values {
 			"trusted_schema(0)", "cell_size_check(1)", "temp_store(MEMORY)"}}
 }
 
-func readerOptions() url.Values {
-	return url.Values{"mode": {"ro"}, "_dqs": {"0"}, "_pragma": {busyTimeout, "query_only(1)",
+func readerOptions() url.Values { return readOnly(busyTimeout) }
+
+func readOnly(patience string) url.Values {
+	return url.Values{"mode": {"ro"}, "_dqs": {"0"}, "_pragma": {patience, "query_only(1)",
 		"trusted_schema(0)", "cell_size_check(1)", "temp_store(MEMORY)"}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -329,5 +330,104 @@ func TestConsolesStartTogether(t *testing.T) {
 	m := loadManifest(t)
 	for _, file := range []string{"v6.sqlite3", "v7.sqlite3", "v8.sqlite3", "corrupted/57_file_empty.sqlite3"} {
 		startTogether(t, m.options(t, file))
+	}
+}
+
+// Whoever keeps the database to himself for ever keeps nobody waiting for
+// ever: each step of an opening that needs him to go gives up and says so.
+func TestOpeningGivesUp(t *testing.T) {
+	m := loadManifest(t)
+	deleteMode := url.Values{"mode": {"rw"}, "_pragma": {busyTimeout}}
+	for _, c := range []struct {
+		name, file string // "": a store of this console
+		holder     url.Values
+		hold       string
+	}{
+		{"locked before it is looked at", "v8_small.sqlite3", deleteMode, "BEGIN EXCLUSIVE"},
+		{"read while it is migrated", "v6.sqlite3", deleteMode, "BEGIN; SELECT count(*) FROM contracts"},
+		{"read while it changes to WAL mode", "", deleteMode, "BEGIN; SELECT count(*) FROM contracts"},
+		{"written while it is taken over", "v8_small.sqlite3", writerOptions(), "BEGIN IMMEDIATE"},
+		{"written while it is made", "corrupted/57_file_empty.sqlite3", writerOptions(), "BEGIN IMMEDIATE"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, nil)
+			o := r.opts
+			if c.file == "" {
+				r.must(r.Store.Close())
+				r.Store = newStore(o)
+			} else {
+				o = m.options(t, c.file)
+			}
+			holder, err := layer{}.connect(o.Path, c.holder, 1).Conn(r.ctx)
+			r.must(err)
+			defer holder.Close()
+			_, err = holder.ExecContext(r.ctx, c.hold)
+			r.must(err)
+			o.patience = 50 * time.Millisecond
+			_, err = Open(r.ctx, o)
+			if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "end that program") {
+				t.Fatalf("got %v", err)
+			}
+			_, err = holder.ExecContext(r.ctx, "ROLLBACK")
+			r.must(err)
+			r.must(holder.Close())
+			s, err := Open(r.ctx, o)
+			r.must(err)
+			r.must(s.Close())
+			checkStore(t, o)
+		})
+	}
+}
+
+// A caller who gives up while another program holds the database is not told
+// that the database is locked.
+func TestOpeningCanBeCancelled(t *testing.T) {
+	o := loadManifest(t).options(t, "v8_small.sqlite3")
+	holder, err := layer{}.connect(o.Path, url.Values{"mode": {"rw"}}, 1).Conn(t.Context())
+	must(t, err)
+	defer holder.Close()
+	_, err = holder.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Open(ctx, o); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrLocked) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// A verification that has begun to read, and finds that a writer waits for it,
+// makes way at once: with connections that waited beside those that read, each
+// of the two would wait for the other until its time is up.
+func TestVerificationMakesWayForAWriter(t *testing.T) {
+	o := loadManifest(t).options(t, "v8_small.sqlite3")
+	ctx := t.Context()
+	verification := layer{}.connect(o.Path, inspectOptions("ro"), 2)
+	defer verification.Close()
+	first, same, err := beginAll(ctx, verification, 1)
+	if err != nil || !same {
+		t.Fatal(same, err)
+	}
+	writer, err := layer{}.connect(o.Path, url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(2000)"}}, 1).Conn(ctx)
+	must(t, err)
+	defer writer.Close()
+	_, err = writer.ExecContext(ctx, "BEGIN IMMEDIATE; DELETE FROM rate_cooldowns")
+	must(t, err)
+	committed := make(chan error, 1)
+	go func() {
+		_, err := writer.ExecContext(ctx, "COMMIT")
+		committed <- err
+	}()
+	probe := layer{}.connect(o.Path, url.Values{"mode": {"ro"}}, 1)
+	defer probe.Close()
+	for err := error(nil); err == nil && len(committed) == 0; { // until nobody new may read
+		_, err = probe.ExecContext(ctx, "SELECT count(*) FROM contracts")
+	}
+	if _, _, err := beginAll(ctx, verification, 1); !errors.Is(classify(err), ErrLocked) {
+		t.Fatalf("the verification goes on beside a writer that waits for it: %v", err)
+	}
+	closeAll(first)
+	if err := <-committed; err != nil {
+		t.Fatalf("the writer gave up: %v", err)
 	}
 }

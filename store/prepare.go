@@ -12,29 +12,23 @@ import (
 // prepare brings a file that exists to the point where it can be used:
 // looked at, made, migrated or taken over as needed, and connected.
 func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
-	if size == 0 {
-		return patiently(ctx, func(ctx context.Context) error { return s.initialise(ctx, o) })
-	}
-	f, err := s.inspect(ctx, o, false)
-	if err != nil {
-		return err
-	}
-	if f.blank {
-		return s.prepare(ctx, o, 0)
-	}
-	if f.schema < SchemaVersion || !f.own {
-		// The first time, every page of the file is looked at.
-		if f, err = s.inspect(ctx, o, true); err != nil {
+	f := findings{blank: size == 0}
+	var err error
+	if !f.blank {
+		if f, err = s.inspect(ctx, o, false); err != nil {
 			return err
 		}
 	}
-	if f.schema < SchemaVersion {
-		if err := patiently(ctx, func(ctx context.Context) error { return s.migrate(ctx, o) }); err != nil {
+	if f.blank {
+		if made, err := s.initialise(ctx, o); made || err != nil {
 			return err
 		}
 		if f, err = s.inspect(ctx, o, false); err != nil {
 			return err
 		}
+	}
+	if f, err = s.upgrade(ctx, o, f); err != nil {
+		return err
 	}
 	for _, flaw := range f.flaws {
 		s.flaws.add(flaw.Flaw, flaw.claims, core.Instant(s.clock.Now()))
@@ -49,42 +43,66 @@ func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
 	if f.own && f.behind == 0 {
 		return nil
 	}
-	return patiently(ctx, s.takeOver)
+	return s.patiently(ctx, s.takeOver)
 }
 
-// initialise makes the tables of a new store in one transaction. Two
-// programs may try at once; the second finds them made.
-func (s *Store) initialise(ctx context.Context, o Options) error {
-	s.disconnect() // of an earlier try
-	if err := s.connect(ctx, o.layer); err != nil {
-		return err
+// upgrade looks at every page of a file that this console did not write, and
+// migrates it if it is of an older schema. It returns what is there then.
+func (s *Store) upgrade(ctx context.Context, o Options, f findings) (findings, error) {
+	if f.schema == SchemaVersion && f.own {
+		return f, nil
 	}
-	made := errors.New("made meanwhile")
-	err := s.bare(ctx, "initialise", func(t *tx) error {
-		objects, err := schemaObjects(ctx, t)
-		if err != nil {
+	f, err := s.inspect(ctx, o, true)
+	if err != nil || f.schema == SchemaVersion {
+		return f, err
+	}
+	if err := s.patiently(ctx, func(ctx context.Context) error { return s.migrate(ctx, o) }); err != nil {
+		return f, err
+	}
+	return s.inspect(ctx, o, false)
+}
+
+// initialise makes the tables of a new store in one transaction and leaves it
+// connected. Two programs may try at once; for the second they are there
+// already, and it has made nothing.
+func (s *Store) initialise(ctx context.Context, o Options) (made bool, err error) {
+	there := errors.New("there are tables already")
+	err = s.patiently(ctx, func(ctx context.Context) error {
+		s.disconnect() // of an earlier try
+		if err := s.connect(ctx, o.layer); err != nil {
 			return err
 		}
-		if len(objects) > 0 {
-			return made
-		}
-		for _, statement := range formatSchema() {
-			if _, err := t.exec(statement); err != nil {
+		return s.bare(ctx, "initialise", func(t *tx) error {
+			objects, err := schemaObjects(ctx, t)
+			if err != nil {
 				return err
 			}
-		}
-		_, err = t.exec("INSERT INTO metadata (key, value) VALUES ('schema_version', ?), ('store_id', ?)",
-			fmt.Sprint(SchemaVersion), s.storeID)
-		if err != nil {
+			if len(objects) > 0 {
+				return there
+			}
+			return t.makeStore()
+		})
+	})
+	if err == there {
+		s.disconnect()
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// makeStore makes all the tables of an empty store.
+func (t *tx) makeStore() error {
+	for _, statement := range formatSchema() {
+		if _, err := t.exec(statement); err != nil {
 			return err
 		}
-		return t.makeOwn()
-	})
-	if err == made {
-		s.disconnect()
-		return s.prepare(ctx, o, 1)
 	}
-	return err
+	_, err := t.exec("INSERT INTO metadata (key, value) VALUES ('schema_version', ?), ('store_id', ?)",
+		fmt.Sprint(SchemaVersion), t.s.storeID)
+	if err != nil {
+		return err
+	}
+	return t.makeOwn()
 }
 
 // bare runs f in a durable transaction without a head.
