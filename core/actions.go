@@ -33,7 +33,7 @@ func (e *Engine) actions(d Detail) []Action {
 		add(ActReconcile, "")
 	}
 	if loads := d.Row.Loads; loads != LoadsAtOnce && (c.State == Verified || c.State == RolledBack) {
-		add(ActLoad, loadReason(d.Row.Load))
+		add(ActLoad, e.settling())
 	}
 	return out
 }
@@ -51,13 +51,6 @@ func firstOf(reasons ...string) string {
 		if r != "" {
 			return r
 		}
-	}
-	return ""
-}
-
-func loadReason(l LoadClaim) string {
-	if l == LoadClaimed {
-		return "the firewall already says that it is loaded"
 	}
 	return ""
 }

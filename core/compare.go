@@ -43,7 +43,7 @@ func (e *Engine) Observe(ctx context.Context, contractID string) (Comparison, er
 	default:
 		return Comparison{}, err
 	}
-	cmp.offer(opened, asked)
+	cmp.offer(opened, asked, e.Header().SettleUntil)
 	return cmp, nil
 }
 
@@ -117,13 +117,16 @@ func (cmp *Comparison) compareFields(opened Opened, now Object) {
 // offer says which conclusions this reading and the boundary allow (design
 // section 4, rule 4; section 8). Nothing that supports "not applied" is
 // offered before the settle window has passed.
-func (cmp *Comparison) offer(opened Opened, asked time.Time) {
+func (cmp *Comparison) offer(opened Opened, asked, nothingBefore time.Time) {
 	settling := asked.Before(cmp.SettleUntil)
 	for _, o := range OutcomesFor(cmp.Origin) {
 		offer := OutcomeOffer{Outcome: o, Reason: cmp.against(o, opened.Contract)}
 		waits := o != ConfirmedApplied && o != ConfirmedRollbackApplied
 		if offer.Reason == "" && waits && settling {
 			offer.Reason, offer.At = "a late write is still possible", cmp.SettleUntil
+		}
+		if offer.Reason == "" && o == ResumeRollback && asked.Before(nothingBefore) {
+			offer.Reason, offer.At = "another ambiguous send may still be writing", nothingBefore
 		}
 		cmp.Offers = append(cmp.Offers, offer)
 	}

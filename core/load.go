@@ -73,6 +73,9 @@ func (e *Engine) load(ctx context.Context, record LoadRecord, watch func(Progres
 
 // askToLoad records the question durably, asks once, and records the answer.
 func (e *Engine) askToLoad(ctx context.Context, record LoadRecord) (LoadClaim, error) {
+	if !e.runs.keepAlone() {
+		return "", fmt.Errorf("%w: something is being sent", ErrBusy)
+	}
 	record.Claim, record.At = LoadAsked, e.p.Clock.Now()
 	if err := e.p.Store.RecordLoad(ctx, record); err != nil {
 		return "", err

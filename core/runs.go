@@ -15,6 +15,7 @@ type runs struct {
 	watchers map[int]chan Progress
 	nextID   int
 	closed   bool
+	alone    bool // the one run under way asks to load
 
 	// looks are second readings that may be given up at the end.
 	looks  sync.WaitGroup
@@ -32,12 +33,22 @@ func newRuns() *runs {
 func (r *runs) claim(contractID string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || r.active[contractID] {
+	if r.closed || r.alone || r.active[contractID] {
 		return ErrBusy
 	}
 	r.active[contractID] = true
 	r.wg.Add(1)
 	return nil
+}
+
+// keepAlone keeps every other run away until the one under way has ended:
+// what is sent beside a request to load would be loaded with it, unseen. It
+// reports false where there is another already.
+func (r *runs) keepAlone() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.alone = len(r.active) == 1
+	return r.alone
 }
 
 // ended reports whether the process is about to end: no new step starts.
@@ -52,6 +63,7 @@ func (r *runs) ended() bool {
 func (r *runs) finish(contractID string, last *Progress) {
 	r.mu.Lock()
 	delete(r.active, contractID)
+	r.alone = false
 	r.mu.Unlock()
 	if last != nil {
 		r.publish(*last)

@@ -298,6 +298,33 @@ func (d *doubt) goesOn() {
 
 // A console that is killed leaves the same window: its successor does not
 // know when the last byte left, and counts from when it found the contract.
+// What would be refused is not offered: neither loading, nor resuming a
+// rollback whose own window is over.
+func TestNothingIsOfferedInsideTheSettleWindow(t *testing.T) {
+	r := newRig(t, rigOptions{deadlines: shortDeadlines, frozen: aTuesday})
+	d := newDoubt(r, sim.LateWrite, core.Forward)
+	offered := func() (load, resume bool) {
+		detail, err := r.engine.Detail(ctx(), d.verified)
+		r.must(err)
+		for _, a := range detail.Actions {
+			load = load || a.Name == core.ActLoad && a.Reason == ""
+		}
+		for _, o := range r.observe(d.halfway).Offers {
+			resume = resume || o.Outcome == core.ResumeRollback && o.Reason == ""
+		}
+		return load, resume
+	}
+	if load, resume := offered(); load || resume {
+		t.Errorf("inside the window: loading %v, resuming %v", load, resume)
+	}
+	d.gate.Open()
+	r.must(r.sim.Wait(ctx()))
+	r.clock.move(past)
+	if load, _ := offered(); !load {
+		t.Error("loading is not offered after the window")
+	}
+}
+
 func TestWindowHoldsAfterAKill(t *testing.T) {
 	for _, dir := range []core.Direction{core.Forward, core.Backward} {
 		t.Run(string(dir), func(t *testing.T) {

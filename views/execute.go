@@ -329,6 +329,7 @@ func nextStep(d core.Detail) string {
 		switch {
 		case a.Name == core.ActReconcile && a.Reason == "":
 			return "R reads the firewall again and lets you conclude."
+		case a.Name == core.ActLoad && d.Row.Load == core.LoadClaimed:
 		case a.Name == core.ActLoad && a.Reason == "" && d.Row.Load == core.LoadUnknown:
 			return "Whether it is loaded is not known: L asks the firewall once more."
 		case a.Name == core.ActLoad && a.Reason == "":
