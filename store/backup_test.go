@@ -118,7 +118,7 @@ func copies(t *testing.T, dir string) (finished, partial []string) {
 // A process that is killed while it copies leaves a whole, verified copy under
 // the final name or none at all; what else it leaves is named as unfinished
 // and is in nobody's way.
-func TestCrashInBackup(t *testing.T) {
+func TestCrashMatrixOfBackup(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	r.fill(200)
@@ -148,7 +148,7 @@ func TestCrashInBackup(t *testing.T) {
 }
 
 // The same while SQLite is writing the copy, at a moment that nobody chose.
-func TestKilledInTheMiddleOfACopy(t *testing.T) {
+func TestCrashMatrixOfACopyUnderWay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	r.fill(1000)
