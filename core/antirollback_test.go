@@ -51,7 +51,7 @@ func (r *rig) mustRefuse(want error, toExecute, toRollBack string, rows int) {
 	}
 	refused("execute", r.engine.Execute(ctx(), toExecute))
 	refused("roll back", r.engine.Rollback(ctx(), toRollBack, rigOperator, pass()))
-	refused("load", r.engine.Load(ctx(), toRollBack, rigOperator, pass()))
+	refused("load", r.askToLoad(toRollBack))
 	_, err := r.engine.Authorize(ctx(), r.draft(rigAlias, "yet another"), rigOperator, pass())
 	refused("authorize", err)
 	// The executor does not rely on the engine having asked.

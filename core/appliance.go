@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"sort"
 	"time"
 )
 
@@ -47,28 +46,16 @@ type Exchange struct {
 
 // ApplianceStatus is what a read-only probe finds.
 type ApplianceStatus struct {
-	Version       string                 // pfSense version
-	APIVersion    string                 // REST API package version
-	Pin           string                 // SHA-256 of the server's public key, hex
-	ReadOnly      bool                   // the REST API refuses every change
-	ReadOnlyKnown bool                   // the console's user may see the setting
-	Pending       map[Subsystem][]string // pending changes by subsystem, as the appliance names them
-	ReadTook      time.Duration
-	Warnings      []string // one line each, for the operator
-}
-
-// waiting is what waits to be loaded by a subsystem; by any of them for a
-// change that works at once.
-func (s ApplianceStatus) waiting(by Subsystem) []string {
-	if by != LoadsAtOnce {
-		return s.Pending[by]
-	}
-	var all []string
-	for _, pending := range s.Pending {
-		all = append(all, pending...)
-	}
-	sort.Strings(all)
-	return all
+	Version       string // pfSense version
+	APIVersion    string // REST API package version
+	Pin           string // SHA-256 of the server's public key, hex
+	ReadOnly      bool   // the REST API refuses every change
+	ReadOnlyKnown bool   // the console's user may see the setting
+	// Pending are the changes that wait to be loaded, by subsystem, as the
+	// appliance names them. A subsystem that could not be read has no entry.
+	Pending  map[Subsystem][]string
+	ReadTook time.Duration
+	Warnings []string // one line each, for the operator
 }
 
 // Subsystem is a part of the appliance that loads what is stored as a step

@@ -328,11 +328,11 @@ func (l *leakTest) loading() {
 	l.must(e.Confirm(ctx, id, targetCanary, canaryOperator, canaryPass()))
 	l.sent(id)
 	l.mustBe(id, core.Verified)
-	l.refused("loading with a wrong passphrase", e.Load(ctx, id, canaryOperator, wrongCanaryPass()), core.ErrWrongPassphrase)
+	l.refused("loading with a wrong passphrase", e.Load(ctx, id, canaryOperator, wrongCanaryPass(), l.rig.shown(id)), core.ErrWrongPassphrase)
 	for _, answer := range []http.HandlerFunc{envelope(200, "SUCCESS", map[string]any{"applied": false, "pending_subsystems": []any{dataCanary}}),
 		envelope(503, "DISPATCHER_TOO_MANY_QUEUED_PROCESSES", planted(dataCanary)), page(502, "text/html", pageCanary)} {
 		l.relay.instead(http.MethodPost, "/firewall/apply", answer)
-		l.watched(id, func() error { return e.Load(ctx, id, canaryOperator, canaryPass()) })
+		l.watched(id, func() error { return e.Load(ctx, id, canaryOperator, canaryPass(), l.rig.shown(id)) })
 	}
 	detail, err := e.Detail(ctx, id)
 	l.must(err)

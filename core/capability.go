@@ -67,6 +67,7 @@ type Spec struct {
 	OtherReads          []string  // further readings its rules need
 	OptionalReads       []string  // lists to look references up in; the appliance refuses without them
 	Loads               Subsystem // what must load the change, or LoadsAtOnce
+	Marks               []string  // by what names the appliance then says that it waits; none for rules
 	Refusals            Refusals
 	WayBack             string // one line: what rollback restores
 }

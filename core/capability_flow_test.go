@@ -129,7 +129,7 @@ func (r *rig) wholeWay(spec core.Spec, fields core.Object) {
 func (r *rig) loads(id string) int {
 	r.t.Helper()
 	before := r.sends()
-	r.run(id, func() error { return r.engine.Load(ctx(), id, rigOperator, pass()) })
+	r.run(id, func() error { return r.askToLoad(id) })
 	records, err := r.store.Loads(ctx(), id)
 	r.must(err)
 	if len(records) != 2 || records[0].Claim != core.LoadAsked || records[1].Claim != core.LoadClaimed {

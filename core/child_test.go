@@ -89,7 +89,7 @@ var childDeeds = map[string]func(r *rig, id string){
 	},
 	"load": func(r *rig, id string) {
 		r.open()
-		r.run(id, func() error { return r.engine.Load(context.Background(), id, rigOperator, pass()) })
+		r.run(id, func() error { return r.askToLoad(id) })
 	},
 	"visit": func(r *rig, id string) {
 		r.open()

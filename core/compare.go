@@ -196,10 +196,6 @@ func (e *Engine) RollbackPreview(ctx context.Context, contractID string) (Compar
 	if cmp.Loads = opened.Capability.Spec().Loads; cmp.Loads == LoadsAtOnce {
 		return cmp, nil
 	}
-	status, err := e.p.Reader.Status(ctx)
-	if err != nil {
-		return Comparison{}, err
-	}
-	cmp.Pending = status.waiting(cmp.Loads)
-	return cmp, nil
+	cmp.Waiting, err = e.waiting(ctx, cmp.Loads, contractID)
+	return cmp, err
 }

@@ -108,7 +108,7 @@ type Review struct {
 	Detail
 	Pin     string
 	Target  string   // the exact name to type
-	Pending []string // unloaded changes of other people
+	Waiting Waiting  // to be loaded already
 	Related []Change // linked objects
 	ReadAt  time.Time
 	// Drift is why sending now would be refused, or "": read again just now.
@@ -201,10 +201,10 @@ type Comparison struct {
 	Fields       []ComparedField
 	Unchanged    int      // neighbours as before
 	Changed      []string // names of neighbours that differ
-	// Loads and Pending, in a preview of a rollback: what must load it, and
-	// what is not loaded yet.
+	// Loads and Waiting, in a preview of a rollback: what must load it, and
+	// what waits to be loaded already.
 	Loads        Subsystem
-	Pending      []string
+	Waiting      Waiting
 	NowIntended  bool   // the capability's own predicate holds
 	NowSnapshot  bool   // the fingerprint equals the original
 	Fingerprint  string // of NOW, hex; "" when the target was not found

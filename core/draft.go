@@ -18,7 +18,7 @@ type Draft struct {
 	Observation Observation
 	Intent      Object // the protected intent's plaintext
 	Changes     []Change
-	Pending     []string // unloaded changes of other people, shown first (rule 7)
+	Waiting     Waiting // to be loaded already, shown first (rule 7)
 	PreparedAt  time.Time
 	LoadAfter   bool // the operator agreed to loading in the same request
 

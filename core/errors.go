@@ -28,9 +28,12 @@ var (
 	ErrBinding = errors.New("does not match the contract")
 	// ErrVerifierMissing: no verifier is configured, so nothing can be accepted.
 	ErrVerifierMissing = errors.New("no verifier is configured")
-	// ErrPendingChanged: loading would load other changes than the operator was
+	// ErrWaitingUnread: what else loading would load cannot be known, so it is
+	// not agreed to beforehand (design section 4, rules 7 and 15).
+	ErrWaitingUnread = errors.New("the firewall does not say what waits to be loaded")
+	// ErrWaitingChanged: loading would load other changes than the operator was
 	// shown (design section 4, rule 7).
-	ErrPendingChanged = errors.New("other changes wait to be loaded than were shown")
+	ErrWaitingChanged = errors.New("other changes wait to be loaded than were shown")
 	// ErrVerifierFailed: the verifier itself failed; closed means closed.
 	ErrVerifierFailed = errors.New("the verifier failed")
 	// ErrProof: the proof is not one of a known, active authority.

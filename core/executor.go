@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"countersign/canon"
 )
@@ -43,7 +44,8 @@ type run struct {
 
 // Result is where a run left its contract.
 type Result struct {
-	Contract Contract
+	Contract  Contract
+	StartedAt time.Time
 	// Neighbours are the other objects of the list as they were right before
 	// the send; nil when nothing was sent.
 	Neighbours []Neighbour
@@ -65,7 +67,7 @@ func (x *Executor) Execute(ctx context.Context, contractID string, req Request, 
 
 func (r *run) result(c Contract, err error) (Result, error) {
 	r.steps.finish(c, err)
-	return Result{Contract: c, Neighbours: r.before.Neighbours, Changed: r.changed}, err
+	return Result{Contract: c, StartedAt: r.steps.progress.StartedAt, Neighbours: r.before.Neighbours, Changed: r.changed}, err
 }
 
 func (r *run) execute(ctx context.Context, contractID string, req Request) (Contract, error) {

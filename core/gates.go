@@ -27,7 +27,10 @@ func (e *Engine) Review(ctx context.Context, contractID string) (Review, error) 
 	if err != nil {
 		return Review{}, err
 	}
-	r.Pin, r.Pending = status.Pin, status.waiting(opened.Capability.Spec().Loads)
+	r.Pin = status.Pin
+	if r.Waiting, err = e.waitingIn(ctx, status, opened.Capability.Spec().Loads, contractID); err != nil {
+		return Review{}, err
+	}
 	reading, o, err := observeNow(ctx, e.p.Reader, opened.Capability, opened.Identity, e.p.Clock)
 	r.ReadAt = e.p.Clock.Now()
 	if err != nil {
@@ -69,14 +72,14 @@ func (e *Engine) Confirm(ctx context.Context, contractID, typedTarget, operator 
 
 // ConfirmAndLoad confirms, and agrees in the same confirmation that the
 // appliance is asked to load the change right after it is verified (design
-// section 4, rule 7). pending is what the review showed as waiting to be
-// loaded; it wraps ErrPendingChanged, with nothing changed, where something
-// else waits now.
-func (e *Engine) ConfirmAndLoad(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, pending []string) error {
-	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, &loadAgreement{pending})
+// section 4, rule 7). shown is what the review showed as waiting already; it
+// wraps ErrWaitingChanged, with nothing changed, where something else waits
+// now, and ErrWaitingUnread where that cannot be known.
+func (e *Engine) ConfirmAndLoad(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, shown Waiting) error {
+	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, &shown)
 }
 
-func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, load *loadAgreement) error {
+func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, load *Waiting) error {
 	if err := e.mayChange(); err != nil {
 		return err
 	}
@@ -84,7 +87,7 @@ func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator 
 	if err != nil {
 		return err
 	}
-	if err := e.checkAgreement(ctx, opened.Capability, load); err != nil {
+	if err := e.checkAgreement(ctx, opened, load); err != nil {
 		return err
 	}
 	c := opened.Contract

@@ -191,7 +191,8 @@ func itemOf(c Contract, events []AuditEvent, loads []LoadRecord, looks []Look) L
 		item.Look = &looks[n-1]
 	}
 	if len(loads) > 0 {
-		item.Load, item.LoadDirection = loads[len(loads)-1].Claim, loads[len(loads)-1].Direction
+		last := loads[len(loads)-1]
+		item.Load, item.LoadDirection, item.LoadAt = last.Claim, last.Direction, last.At
 	}
 	return item
 }

@@ -6,31 +6,16 @@ import (
 )
 
 // Load asks the appliance to load what is stored, as a step of its own after
-// VERIFIED or ROLLED_BACK (design section 4, rule 7). It is sent once and
-// never repeated by itself; only the appliance's own answer counts, and what
-// it claims is recorded, not believed.
-func (e *Engine) Load(ctx context.Context, contractID, operator string, passphrase []byte) error {
+// VERIFIED or ROLLED_BACK (design section 4, rule 7). shown is what the review
+// showed as waiting; ErrWaitingChanged where something else waits now. It is
+// sent once and never repeated by itself; only the appliance's own answer
+// counts, and what it claims is recorded, not believed.
+func (e *Engine) Load(ctx context.Context, contractID, operator string, passphrase []byte, shown Waiting) error {
 	if err := e.maySend(ctx); err != nil {
 		return err
 	}
-	if e.p.Loader == nil {
-		return fmt.Errorf("%w: nothing can load", ErrPolicy)
-	}
-	if e.InFlight() > 0 {
-		return fmt.Errorf("%w: something is being sent", ErrBusy)
-	}
-	opened, err := e.open(ctx, contractID)
+	opened, err := e.loadable(ctx, contractID, shown)
 	if err != nil {
-		return err
-	}
-	c, dir := opened.Contract, Forward
-	if c.State == RolledBack {
-		dir = Backward
-	}
-	if opened.Capability.Spec().Loads == LoadsAtOnce || (c.State != Verified && c.State != RolledBack) {
-		return fmt.Errorf("%w: there is nothing to load", ErrConflict)
-	}
-	if err := checkAppliance(ctx, e.p.Reader, opened); err != nil {
 		return err
 	}
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
@@ -38,14 +23,44 @@ func (e *Engine) Load(ctx context.Context, contractID, operator string, passphra
 		return err
 	}
 	defer authority.Close()
-	record, err := e.loadRecord(opened, dir, "", authority)
+	dir := Forward
+	if opened.Contract.State == RolledBack {
+		dir = Backward
+	}
+	record, err := e.loadRecord(opened, dir, shown.digest(), authority)
 	if err != nil {
 		return err
 	}
 	return e.start(ctx, contractID, func(work context.Context, watch func(Progress)) func() {
-		e.load(work, *record, watch)
+		e.load(work, *record, opened.Contract.StateVersion, watch)
 		return nil
 	})
+}
+
+// loadable opens a contract whose change can be loaded now, over what was shown.
+func (e *Engine) loadable(ctx context.Context, contractID string, shown Waiting) (Opened, error) {
+	if e.p.Loader == nil {
+		return Opened{}, fmt.Errorf("%w: nothing can load", ErrPolicy)
+	}
+	if e.InFlight() > 0 {
+		return Opened{}, fmt.Errorf("%w: something is being sent", ErrBusy)
+	}
+	opened, err := e.open(ctx, contractID)
+	if err != nil {
+		return Opened{}, err
+	}
+	c, s := opened.Contract, opened.Capability.Spec().Loads
+	if s == LoadsAtOnce || (c.State != Verified && c.State != RolledBack) {
+		return Opened{}, fmt.Errorf("%w: there is nothing to load", ErrConflict)
+	}
+	if err := checkAppliance(ctx, e.p.Reader, opened); err != nil {
+		return Opened{}, err
+	}
+	now, err := e.waiting(ctx, s, contractID)
+	if err == nil && !covers(shown.digest(), now) {
+		err = ErrWaitingChanged
+	}
+	return opened, err
 }
 
 // loadRecord is what an operator agrees to when something is to be loaded.
@@ -58,12 +73,19 @@ func (e *Engine) loadRecord(opened Opened, dir Direction, pending string, author
 		Actor: authority.ID(), Evidence: a.ProofDigest(), Pending: pending}, nil
 }
 
-// load is a run that only loads.
-func (e *Engine) load(ctx context.Context, record LoadRecord, watch func(Progress)) {
+// load is a run that only loads what was agreed to: exactly this version.
+func (e *Engine) load(ctx context.Context, record LoadRecord, version int64, watch func(Progress)) {
 	p := Progress{ContractID: record.ContractID, Direction: record.Direction, StartedAt: e.p.Clock.Now()}
 	p.Sentence = "asking the firewall to load what is stored"
 	watch(p)
-	claim, err := e.askToLoad(ctx, record)
+	c, err := e.p.Store.Load(ctx, record.ContractID)
+	if err == nil && c.StateVersion != version {
+		err = ErrConflict
+	}
+	var claim LoadClaim
+	if err == nil {
+		claim, err = e.askToLoad(ctx, record)
+	}
 	if p.Err = err; err == nil {
 		p.Sentence = "stored; " + loadSentence(claim)
 	}

@@ -2,12 +2,7 @@ package core
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"slices"
-	"strings"
-
-	"countersign/canon"
 )
 
 // Loading that is agreed to in the same confirmation as the change (design
@@ -16,52 +11,32 @@ import (
 // was seen to change meanwhile; otherwise it stays a step of its own, with a
 // review of its own.
 
-// loadAgreement is what an operator agrees to besides a change.
-type loadAgreement struct {
-	pending []string // shown as waiting to be loaded
-}
-
-// digest stands for what was shown, in any order; "" for nothing.
-func (a loadAgreement) digest() string {
-	if len(a.pending) == 0 {
-		return ""
-	}
-	sorted := slices.Sorted(slices.Values(a.pending))
-	return canon.Digest(sha256.Sum256([]byte(strings.Join(sorted, "\x00")))).String()
-}
-
-// covers reports whether nothing waits now that was not shown then.
-func covers(agreed string, now []string) bool {
-	return len(now) == 0 || loadAgreement{now}.digest() == agreed
-}
-
-// checkAgreement refuses to agree to loading what was not shown.
-func (e *Engine) checkAgreement(ctx context.Context, c Capability, load *loadAgreement) error {
-	if load == nil {
+// checkAgreement refuses to agree beforehand to loading what was not shown, or
+// cannot be known.
+func (e *Engine) checkAgreement(ctx context.Context, opened Opened, shown *Waiting) error {
+	if shown == nil {
 		return nil
 	}
-	if e.p.Loader == nil || c.Spec().Loads == LoadsAtOnce {
+	s := opened.Capability.Spec().Loads
+	if e.p.Loader == nil || s == LoadsAtOnce {
 		return fmt.Errorf("%w: there is nothing to load", ErrConflict)
 	}
-	now, err := e.pending(ctx, c.Spec().Loads)
-	if err != nil {
+	now, err := e.waiting(ctx, s, opened.Contract.ID)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !covers(load.digest(), now) {
-		return ErrPendingChanged
+	case now.Unread:
+		return ErrWaitingUnread
+	case !covers(shown.digest(), now):
+		return ErrWaitingChanged
 	}
 	return nil
 }
 
-func (e *Engine) pending(ctx context.Context, s Subsystem) ([]string, error) {
-	status, err := e.p.Reader.Status(ctx)
-	return status.waiting(s), err
-}
-
 // agreeToLoad records the agreement beside the confirmation just made. A
 // crash between the two leaves a change that is loaded by a step of its own.
-func (e *Engine) agreeToLoad(ctx context.Context, confirmed Opened, load loadAgreement, authority Authority) error {
-	record, err := e.loadRecord(confirmed, Forward, load.digest(), authority)
+func (e *Engine) agreeToLoad(ctx context.Context, confirmed Opened, shown Waiting, authority Authority) error {
+	record, err := e.loadRecord(confirmed, Forward, shown.digest(), authority)
 	if err != nil {
 		return err
 	}
@@ -86,7 +61,7 @@ func (e *Engine) agreedLoad(ctx context.Context, opened Opened) (*LoadRecord, er
 
 // carry runs one direction of a contract and then, where it was agreed to
 // with it, asks to load.
-func (e *Engine) carry(ctx context.Context, load *LoadRecord, watch func(Progress),
+func (e *Engine) carry(ctx context.Context, opened Opened, load *LoadRecord, watch func(Progress),
 	send func(func(Progress)) (Result, error)) Result {
 	if load == nil {
 		done, err := send(watch)
@@ -94,16 +69,19 @@ func (e *Engine) carry(ctx context.Context, load *LoadRecord, watch func(Progres
 		return done
 	}
 	step := &loadStep{clock: e.p.Clock, watch: watch}
-	before, unread := e.pending(ctx, load.Subsystem)
+	before, unread := e.waiting(ctx, load.Subsystem, load.ContractID)
 	done, err := send(step.follow)
 	e.noteAnchor(err)
-	switch s := done.Contract.State; {
-	case err != nil || (s != Verified && s != RolledBack):
+	if s := done.Contract.State; err != nil || (s != Verified && s != RolledBack) {
 		step.skip("")
+		return done
+	}
+	if unread == nil {
+		unread = e.stillAgreed(ctx, opened, *load, before)
+	}
+	switch {
 	case unread != nil:
-		step.skip("not loaded: what else was pending could not be read")
-	case !covers(load.Pending, before):
-		step.skip("not loaded: " + ErrPendingChanged.Error())
+		step.skip("not loaded: " + unread.Error())
 	case done.Changed > 0:
 		step.skip("not loaded: something else changed while this was sent")
 	case e.runs.ended():
@@ -114,6 +92,21 @@ func (e *Engine) carry(ctx context.Context, load *LoadRecord, watch func(Progres
 		step.end(claim, err)
 	}
 	return done
+}
+
+// stillAgreed looks once more right before the question: nothing waited before
+// the send that was not shown, and nothing came to it since but the change.
+func (e *Engine) stillAgreed(ctx context.Context, opened Opened, load LoadRecord, before Waiting) error {
+	now, err := e.waiting(ctx, load.Subsystem, load.ContractID)
+	switch {
+	case err != nil:
+		return err
+	case before.Unread || now.Unread:
+		return ErrWaitingUnread
+	case !covers(load.Pending, before), len(now.beyond(before, opened.Capability.Spec().Marks)) > 0:
+		return ErrWaitingChanged
+	}
+	return nil
 }
 
 // loadStep adds the step of loading to a run's progress, and holds the run's

@@ -32,7 +32,7 @@ func TestAgreedLoadingSurvivesAKill(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, rigOptions{})
 			id := r.preparedEntries()
-			r.must(r.engine.ConfirmAndLoad(ctx(), id, rigAlias, rigOperator, pass(), nil))
+			r.must(r.engine.ConfirmAndLoad(ctx(), id, rigAlias, rigOperator, pass(), core.Waiting{}))
 			r.close()
 			if !r.start(childJob{Do: "execute", Contract: id, DieAt: c.at}).wait() {
 				t.Fatal("the process did not come to its end")
@@ -48,7 +48,7 @@ func TestAgreedLoadingSurvivesAKill(t *testing.T) {
 			}
 			r.open()
 			if c.state == core.Verified {
-				r.run(id, func() error { return r.engine.Load(ctx(), id, rigOperator, pass()) })
+				r.run(id, func() error { return r.askToLoad(id) })
 				r.mustKnow(id, append(c.known[:len(c.known):len(c.known)], core.LoadAsked, core.LoadClaimed)...)
 			}
 		})

@@ -29,6 +29,17 @@ func (r *rig) preparedChange(symbol string, fields core.Object) string {
 	return id
 }
 
+// shown is what the review of a contract shows as waiting to be loaded.
+func (r *rig) shown(id string) core.Waiting {
+	review, _ := r.engine.Review(ctx(), id) // a test that spoils the reading expects another refusal
+	return review.Waiting
+}
+
+// askToLoad asks to load what the review shows.
+func (r *rig) askToLoad(id string) error {
+	return r.engine.Load(ctx(), id, rigOperator, pass(), r.shown(id))
+}
+
 // mustKnow compares everything that is recorded about loading.
 func (r *rig) mustKnow(id string, want ...core.LoadClaim) {
 	r.t.Helper()
@@ -71,11 +82,11 @@ func TestLoadingAgreedInTheConfirmation(t *testing.T) {
 				id := r.preparedChange(spec.EndpointSymbol, changes()[spec.EndpointSymbol].fields)
 				review, err := r.engine.Review(ctx(), id)
 				r.must(err)
-				r.must(r.engine.ConfirmAndLoad(ctx(), id, review.Target, rigOperator, pass(), nil))
+				r.must(r.engine.ConfirmAndLoad(ctx(), id, review.Target, rigOperator, pass(), core.Waiting{}))
 				r.mustKnow(id, core.LoadAgreed)
 				mustEndLoading(t, r.execute(id), core.Verified, core.StepDone, "the firewall says that it is loaded")
 				r.mustKnow(id, core.LoadAgreed, core.LoadAsked, core.LoadClaimed)
-				p := r.run(id, func() error { return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), nil) })
+				p := r.run(id, func() error { return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), core.Waiting{}) })
 				mustEndLoading(t, p, core.RolledBack, core.StepDone, "the firewall says that it is loaded")
 				r.mustKnow(id, core.LoadAgreed, core.LoadAsked, core.LoadClaimed, core.LoadAsked, core.LoadClaimed)
 				if r.sends() != 4 {
@@ -92,13 +103,13 @@ func TestAgreedLoadingLoadsTheChange(t *testing.T) {
 	r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 	has := func(entry sim.AliasEntry, ok bool) bool { return slices.Contains(entry.Addresses, "192.0.2.66") }
 	id := r.blocking()
-	r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil))
+	r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), core.Waiting{}))
 	r.restart() // the agreement is on disk
 	r.execute(id)
 	if !has(r.sim.LoadedAlias("blocklist")) {
 		t.Fatal("verified, and not loaded")
 	}
-	r.run(id, func() error { return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), nil) })
+	r.run(id, func() error { return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), core.Waiting{}) })
 	if has(r.sim.LoadedAlias("blocklist")) {
 		t.Fatal("rolled back, and the new state is still loaded")
 	}
@@ -115,12 +126,12 @@ func TestLoadingIsAgreedToOverWhatWasShown(t *testing.T) {
 	atOnce := r.preparedChange("FIREWALL_ALIAS_DESCRIPTION", changes()["FIREWALL_ALIAS_DESCRIPTION"].fields)
 	review, err := r.engine.Review(ctx(), atOnce)
 	r.must(err)
-	if err := r.engine.ConfirmAndLoad(ctx(), atOnce, review.Target, rigOperator, pass(), nil); !errors.Is(err, core.ErrConflict) {
+	if err := r.engine.ConfirmAndLoad(ctx(), atOnce, review.Target, rigOperator, pass(), core.Waiting{}); !errors.Is(err, core.ErrConflict) {
 		t.Fatalf("loading of a change that works at once: %v", err)
 	}
 	id := r.blocking()
 	r.sim.Admin().MarkPending("filter")
-	if err := r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil); !errors.Is(err, core.ErrPendingChanged) {
+	if err := r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), core.Waiting{}); !errors.Is(err, core.ErrWaitingChanged) {
 		t.Fatalf("confirmed with loading: %v", err)
 	}
 	r.mustKnow(id)
@@ -131,18 +142,18 @@ func TestLoadingIsAgreedToOverWhatWasShown(t *testing.T) {
 	if p := r.execute(id); p.Final != core.Verified || p.Steps[len(p.Steps)-1].Name != core.StepSeal {
 		t.Fatalf("without an agreement: %s, %v", p.Final, p.Steps)
 	}
-	if err := r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), nil); !errors.Is(err, core.ErrPendingChanged) {
+	if err := r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), core.Waiting{}); !errors.Is(err, core.ErrWaitingChanged) {
 		t.Fatalf("rolled back with loading: %v", err)
 	}
 	r.mustBe(id, core.Verified)
 	r.mustKnow(id)
 	preview, err := r.engine.RollbackPreview(ctx(), id)
 	r.must(err)
-	if !slices.Equal(preview.Pending, []string{"aliases", "filter"}) {
-		t.Fatalf("the preview shows %q", preview.Pending)
+	if !slices.Equal(preview.Waiting.Names, []string{"aliases", "filter"}) {
+		t.Fatalf("the preview shows %q", preview.Waiting.Names)
 	}
 	p := r.run(id, func() error {
-		return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), []string{"filter", "aliases"})
+		return r.engine.RollbackAndLoad(ctx(), id, rigOperator, pass(), core.Waiting{Names: []string{"filter", "aliases"}})
 	})
 	mustEndLoading(t, p, core.RolledBack, core.StepDone, "the firewall says that it is loaded")
 	r.mustKnow(id, core.LoadAsked, core.LoadClaimed)
@@ -161,7 +172,7 @@ func TestAgreedLoadingCoversWhatWasShown(t *testing.T) {
 			id := r.blocking()
 			review, err := r.engine.Review(ctx(), id)
 			r.must(err)
-			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), review.Pending))
+			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), review.Waiting))
 			meanwhile(r.sim.Admin())
 			mustEndLoading(t, r.execute(id), core.Verified, core.StepDone, "the firewall says that it is loaded")
 			r.mustKnow(id, core.LoadAgreed, core.LoadAsked, core.LoadClaimed)
@@ -193,7 +204,7 @@ func TestAgreedLoadingIsGivenUp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 			id := r.blocking()
-			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil))
+			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), core.Waiting{}))
 			c.spoil(r)
 			mustEndLoading(t, r.execute(id), c.final, core.StepSkipped, c.said)
 			r.mustKnow(id, core.LoadAgreed)
@@ -209,7 +220,7 @@ func TestAgreedLoadingIsGivenUp(t *testing.T) {
 func TestAgreedLoadingDoesNotBeginWhileTheConsoleEnds(t *testing.T) {
 	r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 	id := r.blocking()
-	r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil))
+	r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), core.Waiting{}))
 	unconfirmed := r.preparedChange("FIREWALL_RULE_ENABLED", changes()["FIREWALL_RULE_ENABLED"].fields)
 	gate := sim.NewGate()
 	r.sim.Inject(sim.Fault{Kind: sim.Block, Method: http.MethodPatch, At: sim.BeforeWrite, Gate: gate})
@@ -233,7 +244,7 @@ func TestAgreedLoadingWithoutAClearAnswer(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 			id := r.blocking()
-			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), nil))
+			r.must(r.engine.ConfirmAndLoad(ctx(), id, "blocklist", rigOperator, pass(), core.Waiting{}))
 			r.sim.Inject(sim.Fault{Kind: kind, Method: http.MethodPost})
 			mustEndLoading(t, r.execute(id), core.Verified, core.StepStopped, "loaded")
 			r.mustKnow(id, core.LoadAgreed, core.LoadAsked, want)

@@ -18,7 +18,7 @@ func TestNothingIsSentBesideALoading(t *testing.T) {
 	other := r.confirmed(rigOther, rigOtherValue)
 	gate := sim.NewGate()
 	r.sim.Inject(asks(sim.Fault{Kind: sim.Block, At: sim.BeforeProcessing, Gate: gate}))
-	r.must(r.engine.Load(ctx(), id, rigOperator, pass()))
+	r.must(r.askToLoad(id))
 	<-gate.Arrived()
 	sends := r.sends()
 	if err := r.engine.Execute(ctx(), other); !errors.Is(err, core.ErrBusy) {
@@ -44,7 +44,7 @@ func TestClaimedLoadingCanBeAskedForAgain(t *testing.T) {
 	r.execute(id)
 	r.sim.Inject(asks(sim.Fault{Kind: sim.AppliedNotLoaded}))
 	for range 2 {
-		r.run(id, func() error { return r.engine.Load(ctx(), id, rigOperator, pass()) })
+		r.run(id, func() error { return r.askToLoad(id) })
 		detail, err := r.engine.Detail(ctx(), id)
 		r.must(err)
 		for _, a := range detail.Actions {

@@ -75,9 +75,9 @@ func loadGuards() []loadGuard {
 			*id = r.confirmedChange(entriesOfOther)
 			r.execute(*id)
 			r.sim.Inject(asks(sim.Fault{Kind: sim.Block, At: sim.BeforeProcessing, Gate: gate}))
-			r.must(r.engine.Load(ctx(), asked, rigOperator, pass()))
+			r.must(r.askToLoad(asked))
 			<-gate.Arrived()
-			if err := r.engine.Load(ctx(), asked, rigOperator, pass()); !errors.Is(err, core.ErrBusy) {
+			if err := r.askToLoad(asked); !errors.Is(err, core.ErrBusy) {
 				r.t.Errorf("the same again: %v", err)
 			}
 			return gate.Open
@@ -109,7 +109,7 @@ func TestLoadGuards(t *testing.T) {
 				phrase = g.pass
 			}
 			found, before := r.load(id), r.sim.Wire()
-			if err := r.engine.Load(ctx(), id, rigOperator, []byte(phrase)); !errors.Is(err, g.want) {
+			if err := r.engine.Load(ctx(), id, rigOperator, []byte(phrase), r.shown(id)); !errors.Is(err, g.want) {
 				t.Fatalf("got %v, want %v", err, g.want)
 			}
 			r.mustKnow(id)
@@ -166,7 +166,7 @@ func TestStoreFailsWhileLoading(t *testing.T) {
 			r.execute(id)
 			before := r.sends()
 			s.claim = c.claim
-			p := r.run(id, func() error { return r.engine.Load(ctx(), id, rigOperator, pass()) })
+			p := r.run(id, func() error { return r.askToLoad(id) })
 			if !errors.Is(p.Err, errDisk) {
 				t.Fatalf("it ended with %v: %s", p.Err, p.Sentence)
 			}

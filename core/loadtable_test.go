@@ -74,7 +74,7 @@ func (row loadRow) play(t *testing.T, dir core.Direction) string {
 	}
 	found, before := r.load(id), r.sim.Wire()
 	atCommit = row.arm(r)
-	p := r.run(id, func() error { return r.engine.Load(ctx(), id, rigOperator, pass()) })
+	p := r.run(id, func() error { return r.askToLoad(id) })
 	r.must(r.sim.Wait(ctx()))
 	atCommit = nil
 	if p.Err != nil || !strings.Contains(p.Sentence, loadWords(row.claim)) {
@@ -99,7 +99,7 @@ func (row loadRow) play(t *testing.T, dir core.Direction) string {
 	if now := r.load(id); !reflect.DeepEqual(now, found) {
 		t.Fatalf("loading changed the contract:\n%+v\n%+v", found, now)
 	}
-	r.run(id, func() error { return r.engine.Load(ctx(), id, rigOperator, pass()) })
+	r.run(id, func() error { return r.askToLoad(id) })
 	r.mustBeRecorded(id, dir, core.LoadAsked, row.claim, core.LoadAsked, core.LoadClaimed)
 	if sent := r.sim.Wire().Since(before).Mutations; sent != row.requests+1 || !r.inForce() {
 		t.Fatalf("asked again: %d requests, in force: %v", sent, r.inForce())

@@ -75,16 +75,18 @@ func (r *rig) changing(draft core.Draft, unconfirmed, verified, interrupted stri
 			_, err := e.AuthorizeFromInbox(ctx(), draft, core.Authorization{AuthorizationID: "authz-1"}, rigOperator)
 			return err
 		},
-		"Confirm":        func() error { return e.Confirm(ctx(), unconfirmed, rigOther, rigOperator, pass()) },
-		"ConfirmAndLoad": func() error { return e.ConfirmAndLoad(ctx(), unconfirmed, rigOther, rigOperator, pass(), nil) },
+		"Confirm": func() error { return e.Confirm(ctx(), unconfirmed, rigOther, rigOperator, pass()) },
+		"ConfirmAndLoad": func() error {
+			return e.ConfirmAndLoad(ctx(), unconfirmed, rigOther, rigOperator, pass(), core.Waiting{})
+		},
 		"ConfirmWith": func() error {
 			return e.ConfirmWith(ctx(), unconfirmed, rigOther, core.ConfirmationEvidence{ContractID: unconfirmed})
 		},
 		"Decline":         func() error { return e.Decline(ctx(), unconfirmed, rigOperator, pass()) },
 		"Execute":         func() error { return e.Execute(ctx(), interrupted) },
 		"Rollback":        func() error { return e.Rollback(ctx(), verified, rigOperator, pass()) },
-		"RollbackAndLoad": func() error { return e.RollbackAndLoad(ctx(), verified, rigOperator, pass(), nil) },
-		"Load":            func() error { return e.Load(ctx(), verified, rigOperator, pass()) },
+		"RollbackAndLoad": func() error { return e.RollbackAndLoad(ctx(), verified, rigOperator, pass(), core.Waiting{}) },
+		"Load":            func() error { return e.Load(ctx(), verified, rigOperator, pass(), core.Waiting{}) },
 		"Reconcile":       func() error { return e.Reconcile(ctx(), interrupted, core.ConfirmedApplied, seen, rigOperator, pass()) },
 		"ReconcileWith":   func() error { return e.ReconcileWith(ctx(), interrupted, signed, seen) },
 	}

@@ -34,7 +34,7 @@ func (e *Engine) ExportAuthorizationRequest(ctx context.Context, d Draft, path s
 	if err != nil {
 		return err
 	}
-	r.Pending = fresh.Pending
+	r.Pending = fresh.Waiting.lines()
 	r.Authorization = &Authorization{AuthorizationID: id, StepID: PlanStep, PlanDigest: fresh.PlanDigest,
 		ExecutionIntentDigest: fresh.ExecutionIntentDigest, ApplianceDigest: fresh.ApplianceDigest,
 		ExpiresAt: r.ExportedAt.Add(AuthorizationWindow)}
@@ -70,7 +70,7 @@ func (e *Engine) ExportConfirmationRequest(ctx context.Context, contractID, path
 		return err
 	}
 	unsigned := NewConfirmationEvidence(c, "", "", nonce, time.Time{})
-	r.Confirmation, r.Pending = &unsigned, review.Pending
+	r.Confirmation, r.Pending = &unsigned, review.Waiting.lines()
 	return e.export(ctx, r, path)
 }
 

@@ -142,6 +142,7 @@ type ListItem struct {
 	// Load and LoadDirection are the newest fact about loading.
 	Load          LoadClaim
 	LoadDirection Direction
+	LoadAt        time.Time
 	// Look is the second reading of the state the contract is in; nil when
 	// there was none.
 	Look *Look

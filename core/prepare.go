@@ -99,8 +99,8 @@ func (e *Engine) prepareFresh(ctx context.Context, c Capability, req Request) (D
 	}
 	d.Operator, d.PreparedAt = e.set.Operator, reading.At
 	d.Changes = c.Changes(req, o.Projection)
-	d.Pending = status.waiting(c.Spec().Loads)
-	return d, nil
+	d.Waiting, err = e.waitingIn(ctx, status, c.Spec().Loads, "")
+	return d, err
 }
 
 // again prepares the same request once more, for comparison with what was

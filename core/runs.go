@@ -75,6 +75,11 @@ func (r *runs) finish(contractID string, last *Progress) {
 func (r *runs) publish(p Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.tell(p)
+}
+
+// tell is publish for who holds mu.
+func (r *runs) tell(p Progress) {
 	r.last[p.ContractID] = p
 	for _, w := range r.watchers {
 		select {
@@ -90,6 +95,19 @@ func (r *runs) publish(p Progress) {
 			}
 		}
 	}
+}
+
+// warn adds a warning to the last word of a run, if it still is the last word
+// about its contract.
+func (r *runs) warn(done Result, warning string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, ok := r.last[done.Contract.ID]
+	if warning == "" || !ok || !p.Done || !p.StartedAt.Equal(done.StartedAt) {
+		return
+	}
+	p.Warning = warning
+	r.tell(p)
 }
 
 // start runs f in the background under a context that no key press can
@@ -135,7 +153,7 @@ func (e *Engine) Execute(ctx context.Context, contractID string) error {
 			watch(Progress{ContractID: contractID, Done: true, Err: err, Sentence: finalSentence(opened.Contract, err)})
 			return nil
 		}
-		done := e.carry(work, load, e.labelled(opened, watch), func(watch func(Progress)) (Result, error) {
+		done := e.carry(work, opened, load, e.labelled(opened, watch), func(watch func(Progress)) (Result, error) {
 			return e.exec.Execute(work, contractID, opened.Request, watch)
 		})
 		return func() { e.secondLook(opened, done) }
@@ -160,12 +178,12 @@ func (e *Engine) Rollback(ctx context.Context, contractID, operator string, pass
 
 // RollbackAndLoad rolls back, and agrees with the same passphrase that the
 // appliance is asked to load the old state right after it was read back
-// (design section 4, rule 7). pending is as in ConfirmAndLoad.
-func (e *Engine) RollbackAndLoad(ctx context.Context, contractID, operator string, passphrase []byte, pending []string) error {
-	return e.rollBack(ctx, contractID, operator, passphrase, &loadAgreement{pending})
+// (design section 4, rule 7). shown is as in ConfirmAndLoad.
+func (e *Engine) RollbackAndLoad(ctx context.Context, contractID, operator string, passphrase []byte, shown Waiting) error {
+	return e.rollBack(ctx, contractID, operator, passphrase, &shown)
 }
 
-func (e *Engine) rollBack(ctx context.Context, contractID, operator string, passphrase []byte, load *loadAgreement) error {
+func (e *Engine) rollBack(ctx context.Context, contractID, operator string, passphrase []byte, load *Waiting) error {
 	if err := e.maySend(ctx); err != nil {
 		return err
 	}
@@ -182,7 +200,7 @@ func (e *Engine) rollBack(ctx context.Context, contractID, operator string, pass
 // backward is one of the two ways to a rollback run.
 type backward struct {
 	kind  ApprovalKind
-	load  *loadAgreement // nil: loading is a step of its own
+	load  *Waiting // shown when loading was agreed to; nil: it is a step of its own
 	begin func(context.Context, string, Approval, Verifier, func(Progress)) (Result, error)
 }
 
@@ -193,7 +211,7 @@ func (e *Engine) startBackward(ctx context.Context, contractID string, b backwar
 	if err != nil {
 		return err
 	}
-	if err := e.checkAgreement(ctx, opened.Capability, b.load); err != nil {
+	if err := e.checkAgreement(ctx, opened, b.load); err != nil {
 		return err
 	}
 	authority, err := e.p.Operators.Unlock(ctx, operator, passphrase)
@@ -211,7 +229,7 @@ func (e *Engine) startBackward(ctx context.Context, contractID string, b backwar
 	}
 	err = e.start(ctx, contractID, func(work context.Context, watch func(Progress)) func() {
 		defer authority.Close()
-		done := e.carry(work, load, e.labelled(opened, watch), func(watch func(Progress)) (Result, error) {
+		done := e.carry(work, opened, load, e.labelled(opened, watch), func(watch func(Progress)) (Result, error) {
 			return b.begin(work, contractID, a, authority, watch)
 		})
 		return func() { e.secondLook(opened, done) }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"strings"
 )
 
@@ -22,16 +23,17 @@ func (e *Engine) secondLook(opened Opened, done Result) {
 			return
 		}
 		look, warning := e.lookAgain(ctx, opened, done)
-		if err := e.p.Store.RecordLook(context.WithoutCancel(ctx), look); err != nil && warning == "" {
+		if ctx.Err() != nil {
+			return // the console ends; that says nothing about the firewall
+		}
+		err := e.p.Store.RecordLook(context.WithoutCancel(ctx), look)
+		if errors.Is(err, ErrConflict) {
+			return // our own rollback has begun meanwhile
+		}
+		if err != nil && warning == "" {
 			warning = "the second reading could not be recorded: " + err.Error()
 		}
-		if warning == "" {
-			return
-		}
-		if p, ok := e.Progress(done.Contract.ID); ok {
-			p.Warning = warning
-			e.runs.publish(p)
-		}
+		e.runs.warn(done, warning)
 	}()
 }
 

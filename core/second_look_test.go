@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,4 +84,69 @@ func (r *rig) looked(id string) core.Look {
 	}
 	r.t.Fatal("the second look was not recorded")
 	return core.Look{}
+}
+
+// held lets a test decide when the first look is made, and makes no other.
+type held struct {
+	looking chan struct{}
+	look    chan struct{}
+	first   sync.Once
+}
+
+func newHeld() *held { return &held{looking: make(chan struct{}), look: make(chan struct{})} }
+
+func (h *held) sleep(ctx context.Context, _ time.Duration) {
+	mine := false
+	h.first.Do(func() { mine = true })
+	if !mine {
+		<-ctx.Done()
+		return
+	}
+	close(h.looking)
+	<-h.look
+}
+
+// A look that comes after our own rollback has begun says nothing: neither in
+// the record nor about the rollback.
+func TestSecondLookAfterOurOwnRollback(t *testing.T) {
+	h := newHeld()
+	r := newRig(t, rigOptions{sleep: h.sleep})
+	id := r.confirmed(rigAlias, rigValue)
+	r.execute(id)
+	<-h.looking
+	gate := sim.NewGate()
+	r.sim.Inject(writes(sim.Fault{Kind: sim.Block, At: sim.BeforeAnswer, Gate: gate}))
+	r.must(r.engine.Rollback(ctx(), id, rigOperator, pass()))
+	<-gate.Arrived()
+	close(h.look)
+	gate.Open()
+	p := r.wait(id)
+	r.engine.Wait()
+	if last, _ := r.engine.Progress(id); p.Final != core.RolledBack || last.Warning != "" || !last.Done {
+		t.Fatalf("the rollback ended in %s; its last word: done %v, warning %q", p.Final, last.Done, last.Warning)
+	}
+	if looks, err := r.store.Looks(ctx(), id); err != nil || len(looks) != 0 {
+		t.Fatalf("recorded %+v (%v)", looks, err)
+	}
+}
+
+// A console that ends while it looks learned nothing about the firewall.
+func TestSecondLookGivenUpAtTheEnd(t *testing.T) {
+	h := newHeld()
+	r := newRig(t, rigOptions{sleep: h.sleep})
+	id := r.confirmed(rigAlias, rigValue)
+	r.execute(id)
+	<-h.looking
+	gate := sim.NewGate()
+	r.sim.Inject(sim.Fault{Kind: sim.Block, Method: "GET", At: sim.BeforeAnswer, Gate: gate})
+	close(h.look)
+	<-gate.Arrived()
+	r.engine.Wait()
+	gate.Open()
+	if looks, err := r.store.Looks(ctx(), id); err != nil || len(looks) != 0 {
+		t.Fatalf("recorded %+v (%v)", looks, err)
+	}
+	if p, _ := r.engine.Progress(id); p.Warning != "" {
+		t.Fatalf("warned %q", p.Warning)
+	}
 }

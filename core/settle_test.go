@@ -98,8 +98,8 @@ func (d *doubt) attempts() map[string]func() error {
 	all := map[string]func() error{
 		"executing another change":     func() error { return e.Execute(ctx(), d.confirmed) },
 		"rolling another change back":  func() error { return e.Rollback(ctx(), d.verified, rigOperator, pass()) },
-		"rolling back and loading":     func() error { return e.RollbackAndLoad(ctx(), d.verified, rigOperator, pass(), nil) },
-		"loading another change":       func() error { return e.Load(ctx(), d.verified, rigOperator, pass()) },
+		"rolling back and loading":     func() error { return e.RollbackAndLoad(ctx(), d.verified, rigOperator, pass(), core.Waiting{}) },
+		"loading another change":       func() error { return e.Load(ctx(), d.verified, rigOperator, pass(), core.Waiting{}) },
 		"resuming another rollback":    func() error { return r.reconcile(d.halfway, core.ResumeRollback, d.halfwayCmp) },
 		"authorizing a further change": func() error { _, err := e.Authorize(ctx(), d.draft, rigOperator, pass()); return err },
 	}
@@ -284,7 +284,7 @@ func (d *doubt) goesOn() {
 	r := d.r
 	r.execute(d.confirmed)
 	r.mustBe(d.confirmed, core.Verified)
-	r.run(d.verified, func() error { return r.engine.Load(ctx(), d.verified, rigOperator, pass()) })
+	r.run(d.verified, func() error { return r.askToLoad(d.verified) })
 	r.rollback(d.verified)
 	r.mustBe(d.verified, core.RolledBack)
 	r.run(d.halfway, func() error { return r.reconcile(d.halfway, core.ResumeRollback, r.observe(d.halfway)) })

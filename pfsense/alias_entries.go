@@ -30,6 +30,7 @@ func newAliasEntries() listed {
 		Title:               "alias entries",
 		OptionalReads:       []string{pathAPIVersion},
 		Loads:               core.Firewall,
+		Marks:               []string{"aliases"},
 		WayBack:             "all entries are written back as they were, in their order",
 	})
 	c.values = []value{{"add", "added_entries"}, {"remove", "removed_addresses"}}

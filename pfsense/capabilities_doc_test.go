@@ -75,7 +75,7 @@ func describeCapability(out *strings.Builder, b *bench) {
 	line("- asks for: %s", asked(b.c.Form(o)))
 	line("- sends: `%s %s` `%s`", spec.Method, spec.WritePath, b.forward(req, o))
 	line("- guard: %s", guardText(b, o))
-	line("- loading: %s", loadText(spec.Loads))
+	line("- loading: %s", loadText(spec))
 	line("- way back: %s", spec.WayBack)
 	line("- absent in: %s", absentText(b.test.absent))
 	if own := ownRefusals(spec.Refusals); len(own) > 0 {
@@ -133,11 +133,15 @@ func guardText(b *bench, o core.Observation) string {
 	return "a stored field that cannot be edited is sent along, so that the appliance refuses a shifted position"
 }
 
-func loadText(s core.Subsystem) string {
-	if s == core.LoadsAtOnce {
+func loadText(s core.Spec) string {
+	if s.Loads == core.LoadsAtOnce {
 		return "none needed"
 	}
-	return "asked for as a step of its own (" + string(s) + ")"
+	announced := "never announced as waiting"
+	if len(s.Marks) > 0 {
+		announced = "announced as waiting by " + strings.Join(s.Marks, ", ")
+	}
+	return "asked for as a step of its own (" + string(s.Loads) + "); " + announced
 }
 
 func absentText(profiles []string) string {

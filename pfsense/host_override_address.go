@@ -30,7 +30,7 @@ func newHostOverrideAddress() listed {
 				ContractPrefix:      "hostaddr",
 				Title:               "host override address", Noun: "host",
 				WritePath: hostOverridePath, ReadPath: hostOverridesPath,
-				Loads: core.DNSResolver,
+				Loads: core.DNSResolver, Marks: []string{string(core.DNSResolver)},
 				Refusals: refusals(core.Refusals{
 					400: {"MODEL_REQUIRES_ID", "LENGTH_VALIDATOR_MAXIMUM_CONSTRAINT", "IP_ADDRESS_VALIDATOR_FAILED",
 						"IP_ADDRESS_VALIDATOR_IPV6_LINK_LOCAL_NOT_ALLOWED", "HOSTNAME_VALIDATOR_FAILED",

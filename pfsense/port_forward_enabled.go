@@ -35,6 +35,7 @@ func newPortForwardEnabled() listed {
 				OtherReads:    []string{rulesPath, pathAPIVersion},
 				OptionalReads: []string{aliasesPath, interfacesPath, gatewaysPath, gatewayGroupsPath},
 				Loads:         core.Firewall,
+				Marks:         []string{"natconf"},
 				Refusals: refusals(core.Refusals{
 					400: {"MODEL_REQUIRES_ID", "FIELD_VALUE_CHANGED_WHEN_NOT_EDITABLE",
 						"LENGTH_VALIDATOR_MAXIMUM_CONSTRAINT", "FILTER_ADDRESS_FIELD_INVALID",

@@ -43,7 +43,7 @@ func (r *Reader) Status(ctx context.Context) (core.ApplianceStatus, error) {
 	s.APIVersion = strings.TrimPrefix(textIn(p.read(pathAPIVersion), "current_version"), "v")
 	p.settings(&s)
 	for _, subsystem := range []core.Subsystem{core.Firewall, core.DNSResolver, core.Routing} {
-		if names := p.pending(subsystem); len(names) > 0 {
+		if names, known := p.pending(subsystem); known { // otherwise it has no entry
 			s.Pending[subsystem] = names
 		}
 	}
@@ -113,15 +113,15 @@ func (p *prober) settings(s *core.ApplianceStatus) {
 }
 
 // pending names what a subsystem has stored and not loaded. The firewall names
-// its parts; the others only say that there is something.
-func (p *prober) pending(s core.Subsystem) []string {
+// its parts; the others only say that there is something. It is not known
+// where there was no answer of the right shape.
+func (p *prober) pending(s core.Subsystem) (names []string, known bool) {
 	path, _ := applyPath(s)
 	data := p.read(path)
 	applied, known := data["applied"].(bool)
 	if !known {
-		return nil
+		return nil, false
 	}
-	var names []string
 	if parts, ok := data["pending_subsystems"].([]any); ok {
 		for _, part := range parts {
 			if name, ok := part.(string); ok {
@@ -132,7 +132,7 @@ func (p *prober) pending(s core.Subsystem) []string {
 	if !applied && len(names) == 0 {
 		names = []string{string(s)}
 	}
-	return names
+	return names, true
 }
 
 // age warns of package versions whose defects a console cannot make up for.

@@ -36,7 +36,8 @@ func TestStatus(t *testing.T) {
 		warns   []string
 	}{
 		{name: "healthy", check: func(s core.ApplianceStatus) bool {
-			return s.Version == "2.8.1" && s.APIVersion == "2.10.0" && s.ReadOnlyKnown && !s.ReadOnly && len(s.Pending) == 0 && s.ReadTook > 0
+			return s.Version == "2.8.1" && s.APIVersion == "2.10.0" && s.ReadOnlyKnown && !s.ReadOnly && s.ReadTook > 0 &&
+				reflect.DeepEqual(s.Pending, map[core.Subsystem][]string{core.Firewall: nil, core.DNSResolver: nil, core.Routing: nil})
 		}},
 		{name: "read-only", change: map[string]string{settings: data(`{"read_only":true,"auth_methods":["KeyAuth"]}`)},
 			check: func(s core.ApplianceStatus) bool { return s.ReadOnly && s.ReadOnlyKnown },
@@ -52,11 +53,13 @@ func TestStatus(t *testing.T) {
 			"GET /api/v2/firewall/apply":              data(`{"applied":false,"pending_subsystems":["aliases","natconf"]}`),
 			"GET /api/v2/services/dns_resolver/apply": data(`{"applied":false}`),
 		}, check: func(s core.ApplianceStatus) bool {
-			return reflect.DeepEqual(s.Pending, map[core.Subsystem][]string{core.Firewall: {"aliases", "natconf"}, core.DNSResolver: {"dns_resolver"}})
+			return reflect.DeepEqual(s.Pending, map[core.Subsystem][]string{core.Firewall: {"aliases", "natconf"}, core.DNSResolver: {"dns_resolver"}, core.Routing: nil})
 		}},
 		{name: "may read one thing only", change: map[string]string{
 			"GET /api/v2/system/version": denied, "GET /api/v2/system/restapi/version": denied, settings: denied,
 			"GET /api/v2/services/dns_resolver/apply": denied, "GET /api/v2/routing/apply": denied,
+		}, check: func(s core.ApplianceStatus) bool { // what may not be read is not known, rather than nothing
+			return reflect.DeepEqual(s.Pending, map[core.Subsystem][]string{core.Firewall: nil})
 		}, warns: []string{"api-v2-system-version-get", "api-v2-system-restapi-version-get", "api-v2-system-restapi-settings-get", "not known",
 			"api-v2-services-dns-resolver-apply-get", "api-v2-routing-apply-get"}},
 		{name: "package of 2.7.1 has no HA endpoint", without: "GET /api/v2/system/hasync",

@@ -26,6 +26,7 @@ func newStaticRouteEnabled() listed {
 				WritePath: staticRoutePath, ReadPath: staticRoutesPath,
 				OptionalReads: []string{aliasesPath, gatewaysPath, gatewayGroupsPath},
 				Loads:         core.Routing,
+				Marks:         []string{string(core.Routing)},
 				Refusals: refusals(core.Refusals{
 					400: {"MODEL_REQUIRES_ID", "LENGTH_VALIDATOR_MAXIMUM_CONSTRAINT", "SUBNET_VALIDATOR_FAILED",
 						"STATIC_ROUTE_CONFLICTS_WITH_IPV4_INTERFACE", "STATIC_ROUTE_CONFLICTS_WITH_IPV6_INTERFACE",

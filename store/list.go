@@ -72,7 +72,7 @@ func (t *tx) addItem(page *core.ListPage, r ownRow) error {
 	}
 	if len(loads) == 1 {
 		l := loadOf(loads[0])
-		item.Load, item.LoadDirection = l.Claim, l.Direction
+		item.Load, item.LoadDirection, item.LoadAt = l.Claim, l.Direction, l.At
 	}
 	if item.Look, err = t.lookAt(l.Contract); err != nil {
 		return err

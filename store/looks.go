@@ -2,15 +2,21 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"countersign/core"
 )
 
-// RecordLook keeps what a second reading found (design section 4, rule 5).
+// RecordLook keeps what a second reading found (design section 4, rule 5). A
+// look at a state that the contract has left says nothing: core.ErrConflict.
 func (s *Store) RecordLook(ctx context.Context, k core.Look) error {
 	return s.write(ctx, "look", func(t *tx) error {
-		if _, err := t.load(k.ContractID); err != nil {
+		l, err := t.load(k.ContractID)
+		if err != nil {
 			return err
+		}
+		if l.StateVersion != k.StateVersion {
+			return fmt.Errorf("%w: the contract has moved on since it was looked at", core.ErrConflict)
 		}
 		return t.appendRow(tableLooks, []any{k.ContractID, k.StateVersion, string(k.Found),
 			int64(k.Neighbours), core.FormatInstant(k.At)})

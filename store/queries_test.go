@@ -67,7 +67,7 @@ func (r *rig) everything() {
 	r.t.Helper()
 	ctx := r.ctx
 	a := r.rollBack(r.seal(r.acquire(r.confirm(r.create("c-a", "a", "a")))))
-	_, err := r.SealRolledBack(ctx, a.ID, a.StateVersion, a.LifecycleLocator, core.Note{})
+	a, err := r.SealRolledBack(ctx, a.ID, a.StateVersion, a.LifecycleLocator, core.Note{})
 	r.must(err)
 	b := r.move(r.acquire(r.confirm(r.create("c-b", "b", "b"))), core.Reconciliation)
 	r.resolve(b, core.ConfirmedApplied)
@@ -80,7 +80,7 @@ func (r *rig) everything() {
 	_, err = r.RecoverInterrupted(ctx)
 	r.must(err)
 	r.must(r.RecordLoad(ctx, core.LoadRecord{ContractID: a.ID, Direction: core.Forward, Claim: core.LoadAsked}))
-	r.must(r.RecordLook(ctx, core.Look{ContractID: a.ID, Found: core.LookedSame, At: testStart}))
+	r.must(r.RecordLook(ctx, core.Look{ContractID: a.ID, StateVersion: a.StateVersion, Found: core.LookedSame, At: testStart}))
 	r.must(r.PinOperator(ctx, "jo", testDigest("key")))
 	h, err := r.Health(ctx)
 	r.must(err)

@@ -129,7 +129,7 @@ func (m *Model) decide(intent views.Intent) tea.Cmd {
 	case views.ConfirmContract:
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
 			if i.Load != nil {
-				return views.Confirmed{ID: i.ID, Err: e.ConfirmAndLoad(ctx, i.ID, i.Typed, who, i.Passphrase, i.Load.Pending)}
+				return views.Confirmed{ID: i.ID, Err: e.ConfirmAndLoad(ctx, i.ID, i.Typed, who, i.Passphrase, *i.Load)}
 			}
 			return views.Confirmed{ID: i.ID, Err: e.Confirm(ctx, i.ID, i.Typed, who, i.Passphrase)}
 		})
@@ -160,14 +160,14 @@ func (m *Model) run(intent views.Intent) tea.Cmd {
 		m.started(i.ID)
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
 			if i.Load != nil {
-				return views.RunStarted{ID: i.ID, Err: e.RollbackAndLoad(ctx, i.ID, who, i.Passphrase, i.Load.Pending)}
+				return views.RunStarted{ID: i.ID, Err: e.RollbackAndLoad(ctx, i.ID, who, i.Passphrase, *i.Load)}
 			}
 			return views.RunStarted{ID: i.ID, Err: e.Rollback(ctx, i.ID, who, i.Passphrase)}
 		})
 	case views.LoadChange:
 		m.started(i.ID)
 		return m.agree(i.Passphrase, func(ctx context.Context) tea.Msg {
-			return views.RunStarted{ID: i.ID, Err: e.Load(ctx, i.ID, who, i.Passphrase)}
+			return views.RunStarted{ID: i.ID, Err: e.Load(ctx, i.ID, who, i.Passphrase, i.Shown)}
 		})
 	}
 	return m.useSigned(intent)

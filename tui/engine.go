@@ -39,7 +39,7 @@ type Observer interface {
 type Gates interface {
 	Authorize(ctx context.Context, d core.Draft, operator string, passphrase []byte) (contractID string, err error)
 	Confirm(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte) error
-	ConfirmAndLoad(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, pending []string) error
+	ConfirmAndLoad(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, shown core.Waiting) error
 	Decline(ctx context.Context, contractID, operator string, passphrase []byte) error
 	Reconcile(ctx context.Context, contractID string, o core.Outcome, seen core.Comparison, operator string, passphrase []byte) error
 }
@@ -58,8 +58,8 @@ type OffHost interface {
 type Runs interface {
 	Execute(ctx context.Context, contractID string) error
 	Rollback(ctx context.Context, contractID, operator string, passphrase []byte) error
-	RollbackAndLoad(ctx context.Context, contractID, operator string, passphrase []byte, pending []string) error
-	Load(ctx context.Context, contractID, operator string, passphrase []byte) error
+	RollbackAndLoad(ctx context.Context, contractID, operator string, passphrase []byte, shown core.Waiting) error
+	Load(ctx context.Context, contractID, operator string, passphrase []byte, shown core.Waiting) error
 	Progress(contractID string) (core.Progress, bool)
 	Subscribe() (<-chan core.Progress, func())
 	InFlight() int

@@ -321,15 +321,15 @@ func (f *fake) Review(_ context.Context, id string) (core.Review, error) {
 	if err != nil {
 		return core.Review{}, err
 	}
-	return core.Review{Detail: d, Pin: f.header.Pin, Target: d.Row.Target, Pending: f.pending, ReadAt: f.clock.Now().Add(-9 * time.Second), Drift: f.drift}, nil
+	return core.Review{Detail: d, Pin: f.header.Pin, Target: d.Row.Target, Waiting: core.Waiting{Names: f.pending}, ReadAt: f.clock.Now().Add(-9 * time.Second), Drift: f.drift}, nil
 }
 
 func (f *fake) Confirm(_ context.Context, id, typed, operator string, passphrase []byte) error {
 	return f.confirm("confirm", id, typed, operator, passphrase)
 }
 
-func (f *fake) ConfirmAndLoad(_ context.Context, id, typed, operator string, passphrase []byte, pending []string) error {
-	return f.confirm(fmt.Sprintf("confirm and load %q", pending), id, typed, operator, passphrase)
+func (f *fake) ConfirmAndLoad(_ context.Context, id, typed, operator string, passphrase []byte, shown core.Waiting) error {
+	return f.confirm(fmt.Sprintf("confirm and load %q", shown.Names), id, typed, operator, passphrase)
 }
 
 func (f *fake) confirm(call, id, typed, operator string, passphrase []byte) error {
@@ -423,8 +423,8 @@ func (f *fake) Rollback(_ context.Context, id, operator string, passphrase []byt
 	return f.rollBack("rollback", id, operator, passphrase)
 }
 
-func (f *fake) RollbackAndLoad(_ context.Context, id, operator string, passphrase []byte, pending []string) error {
-	return f.rollBack(fmt.Sprintf("rollback and load %q", pending), id, operator, passphrase)
+func (f *fake) RollbackAndLoad(_ context.Context, id, operator string, passphrase []byte, shown core.Waiting) error {
+	return f.rollBack(fmt.Sprintf("rollback and load %q", shown.Names), id, operator, passphrase)
 }
 
 func (f *fake) rollBack(call, id, operator string, passphrase []byte) error {
@@ -438,7 +438,7 @@ func (f *fake) rollBack(call, id, operator string, passphrase []byte) error {
 	return nil
 }
 
-func (f *fake) Load(_ context.Context, id, operator string, passphrase []byte) error {
+func (f *fake) Load(_ context.Context, id, operator string, passphrase []byte, _ core.Waiting) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.called("load as %s", operator)

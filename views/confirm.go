@@ -117,7 +117,7 @@ func (c *Confirm) take(msg ReviewRead) Intent {
 		return Say{Refused(msg.Err)}
 	}
 	c.review, c.read, c.seenAll = msg.Review, true, false
-	c.load.offer(c.review.Row.Loads, c.review.Pending)
+	c.load.offer(c.review.Row.Loads, c.review.Waiting)
 	c.measure()
 	return NeedInbox{}
 }
@@ -227,7 +227,7 @@ func (c *Confirm) reviewed() []string {
 	p.text(t.Dim, 3, fmt.Sprintf(sayOnlyThis, r.Row.Noun))
 	p.related(r.Related)
 	p.pair("way back", r.WayBack)
-	p.others(r.Row.Loads, r.Pending)
+	p.others(r.Row.Loads, r.Waiting)
 	p.loading(c.load, "verified")
 	p.blank()
 	p.pair("prepared", c.provenance())

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"countersign/core"
 )
 
 // gate is the part that every agreement shares: a review that must be seen to
@@ -81,8 +79,8 @@ func (g *gate) key(msg tea.KeyMsg) (Intent, bool) {
 // toggle takes loading into the decision or leaves it out. What is agreed to
 // has changed, so its end must be seen again.
 func (g *gate) toggle(l *loading) Intent {
-	if l.subsystem == core.LoadsAtOnce {
-		return Say{Notice{Text: "this change works at once; nothing has to be loaded", Refusal: true}}
+	if why := l.closed(); why != "" {
+		return Say{Notice{Text: why, Refusal: true}}
 	}
 	l.leftOut = !l.leftOut
 	g.seenAll = false

@@ -53,7 +53,7 @@ func hostileScreens(f *Frame) map[string]Screen {
 	prepared := poisoned(testDetail(core.Prepared))
 	prepared.Row.State, prepared.Row.Loads = core.Prepared, core.Firewall
 	review := poisoned(testReview())
-	review.Related, review.Pending = []core.Change{{Field: hostile, Before: hostile, After: "b"}}, []string{hostile}
+	review.Related, review.Waiting.Names = []core.Change{{Field: hostile, Before: hostile, After: "b"}}, []string{hostile}
 	draft := poisoned(testDraft())
 	comparison := poisoned(testComparison(core.Executing))
 	comparison.Changed = []string{hostile}

@@ -121,10 +121,8 @@ type (
 	ConfirmContract struct {
 		ID, Typed  string
 		Passphrase []byte
-		Load       *LoadToo // load it right after it is verified
+		Load       *core.Waiting // load it right after it is verified, besides this
 	}
-	// LoadToo is an agreement to load besides what was shown as pending.
-	LoadToo struct{ Pending []string }
 	// UseConfirmation is gate two with evidence of the inbox: Confirmed.
 	UseConfirmation struct {
 		ID, Typed string
@@ -142,7 +140,7 @@ type (
 	RollBack struct {
 		ID         string
 		Passphrase []byte
-		Load       *LoadToo // load the old state right after it is read back
+		Load       *core.Waiting // load the old state right after it is read back, besides this
 	}
 	// Conclude records a conclusion: Concluded.
 	Conclude struct {
@@ -160,6 +158,7 @@ type (
 	LoadChange struct {
 		ID         string
 		Passphrase []byte
+		Shown      core.Waiting
 	}
 )
 

@@ -44,7 +44,7 @@ func (l *Load) Title() (string, string) {
 // Keys are those of a form.
 func (l *Load) Keys() []Binding {
 	k := l.KeyMap
-	return append([]Binding{k.Agree.as("ask to load")}, append(l.paging(), k.Back.as("leave (stays stored, not loaded)"),
+	return append([]Binding{k.Agree.as("ask to load")}, append(l.paging(), k.ReadAgain, k.Back.as("leave (stays stored, not loaded)"),
 		k.HelpTyping, k.Operator)...)
 }
 
@@ -73,7 +73,7 @@ func (l *Load) Update(msg tea.Msg) (Intent, tea.Cmd) {
 	case ReviewRead:
 		if msg.ID == l.id() {
 			l.waiting, l.failure = "", msg.Err
-			l.review, l.read = msg.Review, msg.Err == nil
+			l.review, l.read, l.seenAll = msg.Review, msg.Err == nil, false
 			l.measure()
 		}
 	case RunStarted:
@@ -96,10 +96,14 @@ func (l *Load) press(msg tea.KeyMsg) Intent {
 		return intent
 	}
 	switch {
+	case l.KeyMap.ReadAgain.Is(msg):
+		l.waiting = waitFirewall
+		l.secret.wipe()
+		return NeedReview{l.id()}
 	case l.closed() != "":
 		return nil
 	case l.KeyMap.Agree.Is(msg):
-		return l.agree(func(passphrase []byte) Intent { return LoadChange{l.id(), passphrase} })
+		return l.agree(func(passphrase []byte) Intent { return LoadChange{l.id(), passphrase, l.review.Waiting} })
 	}
 	l.secret.key(msg)
 	return nil
@@ -130,11 +134,14 @@ func (l *Load) reviewed() []string {
 	p.blank()
 	p.pair("target", r.Noun+" "+r.Target)
 	p.pair("now", t.words(loadWords(r.Load)))
-	waiting := "nothing; somebody may have loaded it already"
-	if names := l.review.Pending; len(names) > 0 {
+	waiting, names := "nothing is announced; somebody may have loaded it already", l.review.Waiting.Names
+	switch {
+	case l.review.Waiting.Unread:
+		waiting = strings.Join(append(names, core.ErrWaitingUnread.Error()), "; ")
+	case len(names) > 0:
 		waiting = strings.Join(names, ", ") + ": this change, and whatever else is stored there"
 	}
-	p.pair("waiting", waiting)
+	p.pair("waiting", waiting+unannounced(r.Loads))
 	p.blank()
 	p.text(t.Dim, 1, "Loading is asked once and never repeated by itself. Only the firewall's own answer counts.")
 	return p.lines

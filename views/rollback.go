@@ -96,7 +96,7 @@ func (r *Rollback) take(msg ComparisonRead) Intent {
 		return Say{Refused(msg.Err)}
 	}
 	r.seen, r.read, r.seenAll = msg.Comparison, true, false
-	r.load.offer(r.seen.Loads, r.seen.Pending)
+	r.load.offer(r.seen.Loads, r.seen.Waiting)
 	r.measure()
 	return nil
 }
@@ -157,7 +157,7 @@ func (r *Rollback) reviewed() []string {
 	}
 	p.pair("unchanged", neighbourWords(r.seen))
 	if r.seen.Loads != core.LoadsAtOnce {
-		p.others(r.seen.Loads, r.seen.Pending)
+		p.others(r.seen.Loads, r.seen.Waiting)
 		p.loading(r.load, "read back")
 	}
 	p.blank()

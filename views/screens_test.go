@@ -273,7 +273,7 @@ func gateScreens() []scene {
 				for range 12 {
 					r.Changes = append(r.Changes, testChanges()...)
 				}
-				r.Pending = []string{"rule 1700000042", "alias office_nets"}
+				r.Waiting.Names = []string{"rule 1700000042", "alias office_nets"}
 				r.Row.Loads = core.Firewall
 				return confirmOf(f, r)
 			}},
@@ -302,7 +302,7 @@ func gateScreens() []scene {
 		{name: "load", reason: "other people's unloaded changes are shown before loading is agreed to",
 			build: func(f *Frame) Screen {
 				r := testReview()
-				r.Pending = []string{"rule 1700000042"}
+				r.Waiting.Names = []string{"rule 1700000042"}
 				d := testDetail(core.Verified)
 				d.Row.Loads = core.Firewall
 				return told(NewLoad(f, d), ReviewRead{ID: testID, Review: r})

@@ -138,7 +138,7 @@ func seedBlocked(t *told) error {
 		return err
 	}
 	_, passphrase = t.Operator() // the first copy is erased by now
-	if err := t.Engine().ConfirmAndLoad(t.ctx, id, review.Target, operator, passphrase, review.Pending); err != nil {
+	if err := t.Engine().ConfirmAndLoad(t.ctx, id, review.Target, operator, passphrase, review.Waiting); err != nil {
 		return err
 	}
 	if err := t.execute(id); err != nil {
