@@ -24,6 +24,10 @@
 //	reconciliation.go    recorded operator conclusions
 //	policy.go            limits checked with the change they gate
 //	executor.go          execute and roll back, step by step
+//	second_look.go       the whole list once more, some seconds after a success
+//	waiting.go           what is stored and not loaded, as far as it can be known
+//	load.go              loading, a step of its own
+//	load_agreed.go       loading that a confirmation covers
 //	engine.go            what the console drives
 //
 // core knows no SQL, HTTP, keyring or terminal. What it needs from outside is
