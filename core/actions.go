@@ -22,7 +22,7 @@ func (e *Engine) actions(d Detail) []Action {
 			expired = "the window is closed; releasing it is the owner's decision"
 		}
 		if c.Confirmed() {
-			add(ActExecute, firstOf(expired, e.settling()))
+			add(ActExecute, firstOf(expired, neverSent(d.Row), e.settling()))
 		} else {
 			add(ActConfirm, expired)
 		}
@@ -42,6 +42,14 @@ func (e *Engine) actions(d Detail) []Action {
 func (e *Engine) settling() string {
 	if e.p.Clock.Now().Before(e.Header().SettleUntil) {
 		return "an ambiguous send may still be writing"
+	}
+	return ""
+}
+
+// neverSent says why a confirmed contract is not sent at any time, or "".
+func neverSent(r Row) string {
+	if r.Attributed {
+		return attributedWords()
 	}
 	return ""
 }

@@ -1,10 +1,13 @@
 package core_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,6 +145,76 @@ func TestCopyFromBeforeAnAcquisitionCannotSendAgain(t *testing.T) {
 			r.verifyClosed()
 		})
 	}
+}
+
+// Where a request really left, a contract that an advance was attributed to
+// never says that nothing was changed: not before it is declined, not
+// afterwards, and not in the exported trail (decision 13).
+func TestAttributedContractClaimsNothing(t *testing.T) {
+	copied := ""
+	var r *rig
+	r = newRig(t, rigOptions{faultPoint: func(name string) {
+		if name == "plan/after commit" && copied == "" {
+			copied = copyOfOpen(t, r.path())
+		}
+	}})
+	id := r.confirmed(rigAlias, rigValue)
+	if d := r.detail(id); d.Row.Sentence != "confirmed, not sent yet" || d.Actions[0] != (core.Action{Name: core.ActExecute}) {
+		t.Fatalf("before: %q, %+v", d.Row.Sentence, d.Actions)
+	}
+	r.execute(id)
+	r.mustBe(id, core.Verified)
+	r.close()
+	for _, suffix := range []string{"", "-wal"} {
+		r.must(os.Rename(copied+suffix, r.path()+suffix))
+	}
+	r.open()
+
+	const why = "the anchor moved for this contract and its console ended there; decline it and prepare it afresh"
+	d := r.detail(id)
+	if want := []core.Action{{Name: core.ActExecute, Reason: why}, {Name: core.ActDecline}}; !slices.Equal(d.Actions, want) {
+		t.Fatalf("actions %+v", d.Actions)
+	}
+	r.mustSay(id, why)
+	r.clock.move(past)
+	if p := r.execute(id); !errors.Is(p.Err, core.ErrAttributed) || p.Sentence != "nothing was sent now; whether an earlier request left is not known" {
+		t.Fatalf("%v: %q", p.Err, p.Sentence)
+	}
+	r.must(r.engine.Decline(ctx(), id, rigOperator, pass()))
+	r.mustSay(id, "given up; whether an earlier request left is not known: read the target")
+	note := lastNote(t, r, id)
+	if note.Knowledge != core.Ambiguous || note.Failure != core.FailureGivenUp || note.Actor != rigOperator {
+		t.Fatalf("recorded %+v", note)
+	}
+	if next, _ := core.Resolve(note.Boundary, note.Knowledge); next != core.Reconciliation {
+		t.Fatalf("the fault table takes %+v for proven", note)
+	}
+	var trail bytes.Buffer
+	r.must(core.ExportAudit(ctx(), r.store, &trail))
+	lines := strings.Split(strings.TrimSpace(trail.String()), "\n")
+	if last := lines[len(lines)-1]; !strings.Contains(last, `"failure_class":"given_up_not_proven"`) || strings.Contains(last, "refused") {
+		t.Fatal(last)
+	}
+	r.verifyClosed()
+}
+
+// mustSay: list and detail explain a contract with the same sentence.
+func (r *rig) mustSay(id, want string) {
+	r.t.Helper()
+	page, err := r.engine.List(ctx(), core.ListHistory, "", 10)
+	r.must(err)
+	for _, row := range append(page.Rows, r.detail(id).Row) {
+		if row.ContractID == id && row.Sentence != want {
+			r.t.Fatalf("%s says %q", row.State, row.Sentence)
+		}
+	}
+}
+
+func (r *rig) detail(id string) core.Detail {
+	r.t.Helper()
+	d, err := r.engine.Detail(ctx(), id)
+	r.must(err)
+	return d
 }
 
 // copyOfOpen copies a database that is open, with its log, by another process:

@@ -51,6 +51,7 @@ type Row struct {
 	Change      string // "description"
 	Actor       string
 	Confirmed   bool
+	Attributed  bool // PREPARED and never sent: ErrAttributed
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	ExpiresAt   time.Time

@@ -63,7 +63,7 @@ func (r *rig) replaceAttributed(id string) string {
 		r.t.Fatalf("sent while another request may be writing: %v", err)
 	}
 	r.clock.move(past)
-	if p := r.execute(id); !errors.Is(p.Err, store.ErrAttributed) {
+	if p := r.execute(id); !errors.Is(p.Err, core.ErrAttributed) {
 		r.t.Fatalf("got %v", p.Err)
 	}
 	r.mustBe(id, core.Prepared)

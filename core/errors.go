@@ -22,6 +22,11 @@ var (
 	ErrSpent = errors.New("this authorization was already used")
 	// ErrExpired: the contract's or the authorization's window is over.
 	ErrExpired = errors.New("the window has expired")
+	// ErrAttributed: a start found that the anchor had moved for this contract
+	// and nothing is known of an acquisition, so a request may have left, from a
+	// newer copy of this database. It is never sent from here
+	// (docs/decisions/0013-what-an-attribution-means.md).
+	ErrAttributed = errors.New("the anchor moved for this contract and its console ended there")
 	// ErrUnconfirmed: the contract has no confirmation.
 	ErrUnconfirmed = errors.New("the contract is not confirmed")
 	// ErrBinding: evidence or a request does not belong to this contract.

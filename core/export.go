@@ -107,7 +107,7 @@ func auditOutcome(ev AuditEvent) string {
 		return "rotated"
 	case ev.Current == Executing:
 		return "executed"
-	case ev.Current == Failed:
+	case ev.Current == Failed && (ev.Note == nil || ev.Note.Knowledge != Ambiguous):
 		return "refused"
 	}
 	return string(ev.Current)

@@ -93,6 +93,7 @@ const (
 	FailureBinding       FailureClass = "binding_mismatch"
 	FailureRestart       FailureClass = "process_ended"
 	FailureDeclined      FailureClass = "declined_by_operator"
+	FailureGivenUp       FailureClass = "given_up_not_proven"
 	FailureReadOnly      FailureClass = "appliance_read_only"
 )
 

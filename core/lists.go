@@ -37,7 +37,7 @@ func (e *Engine) List(ctx context.Context, list ListName, after string, limit in
 
 func (e *Engine) row(ctx context.Context, item ListItem) Row {
 	c := item.Contract
-	r := Row{ContractID: c.ID, State: c.State, Actor: item.Actor, Confirmed: c.Confirmed(),
+	r := Row{ContractID: c.ID, State: c.State, Actor: item.Actor, Confirmed: c.Confirmed(), Attributed: item.Attributed,
 		CreatedAt: c.CreatedAt, UpdatedAt: item.UpdatedAt, ExpiresAt: c.ExpiresAt, Load: loadNow(item), Target: c.ID}
 	if c.State == Reconciliation {
 		r.SettleUntil = settleUntil(item.Note, item.UpdatedAt, e.set.Windows.Settle)
@@ -102,6 +102,9 @@ func sealedWords(success string, n *Note, l *Look) string {
 	return success
 }
 
+// attributedWords says why a confirmed contract is never sent, and the way on.
+func attributedWords() string { return ErrAttributed.Error() + "; decline it and prepare it afresh" }
+
 // sentence explains a row in one line.
 func (e *Engine) sentence(r Row, n *Note, l *Look) string {
 	if n != nil && n.Outcome != "" && !r.State.InFlight() && r.State != Reconciliation {
@@ -113,6 +116,8 @@ func (e *Engine) sentence(r Row, n *Note, l *Look) string {
 		switch {
 		case !now.Before(r.ExpiresAt):
 			return "window closed; it still blocks this change, and releasing it is the owner's decision"
+		case r.Attributed:
+			return attributedWords()
 		case r.Confirmed:
 			return "confirmed, not sent yet"
 		}
@@ -135,6 +140,9 @@ func (e *Engine) sentence(r Row, n *Note, l *Look) string {
 	case Verified:
 		return sealedWords("sent once, read back and verified", n, l)
 	case Failed:
+		if n != nil && n.Knowledge == Ambiguous {
+			return failureWords(n.Failure)
+		}
 		if n != nil && n.Failure != FailureNone {
 			return "not changed, proven: " + failureWords(n.Failure)
 		}
@@ -166,7 +174,13 @@ func (e *Engine) Detail(ctx context.Context, contractID string) (Detail, error) 
 		return Detail{}, err
 	}
 	d := Detail{Contract: c, Events: events, Loads: loads, Looks: looks, Appliance: e.set.Appliance}
-	d.Row = e.row(ctx, itemOf(c, events, loads, looks))
+	item := itemOf(c, events, loads, looks)
+	if c.State == Prepared {
+		if item.Attributed, err = e.p.Store.Attributed(ctx, contractID); err != nil {
+			return Detail{}, err
+		}
+	}
+	d.Row = e.row(ctx, item)
 	if opened, err := OpenContract(ctx, c, e.p.Capabilities, e.p.Sealer); err != nil {
 		d.Unreadable = err.Error()
 	} else {

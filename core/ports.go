@@ -38,6 +38,9 @@ type StoreReader interface {
 	// LastAmbiguous returns the newest send that may still be writing: when
 	// its last byte left at the latest, and its contract. Zero time if none.
 	LastAmbiguous(ctx context.Context) (at time.Time, contractID string, err error)
+	// Attributed reports whether a start has attributed an advance of the
+	// anchor to a contract, which is never sent then (ErrAttributed).
+	Attributed(ctx context.Context, contractID string) (bool, error)
 	// Loads returns what is recorded about loading a contract's change.
 	Loads(ctx context.Context, contractID string) ([]LoadRecord, error)
 	// Looks returns what second readings of a contract found, oldest first.
@@ -139,6 +142,9 @@ type ListItem struct {
 	Actor     string // who prepared it
 	UpdatedAt time.Time
 	Note      *Note // of its last event
+	// Attributed: an advance of the anchor was attributed to it while it was
+	// PREPARED, so that it is never sent.
+	Attributed bool
 	// Load and LoadDirection are the newest fact about loading.
 	Load          LoadClaim
 	LoadDirection Direction

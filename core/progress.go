@@ -92,6 +92,8 @@ func finalSentence(c Contract, err error) string {
 	switch {
 	case errors.Is(err, ErrStoreUncertain):
 		return "the result could not be written down and is not known yet; the next start reconciles, nothing is sent again"
+	case errors.Is(err, ErrAttributed):
+		return "nothing was sent now; whether an earlier request left is not known"
 	case err != nil:
 		return "nothing was sent"
 	}

@@ -38,6 +38,7 @@ func failureWords(f FailureClass) string {
 		FailureBinding:       "the protected artifacts do not match their digests",
 		FailureRestart:       "the console ended in the middle",
 		FailureDeclined:      "declined by an operator",
+		FailureGivenUp:       "given up; whether an earlier request left is not known: read the target",
 		FailureReadOnly:      "the REST API was in read-only mode",
 	}
 	if w, ok := words[f]; ok {

@@ -211,7 +211,7 @@ func (t *tx) acquireAdvance(l loaded) error {
 // its own PlanAcquisition and Acquire.
 //
 // What was attributed counts as an ambiguous send, and its contract is never
-// acquired (ErrAttributed): a console that ended right here looks the same as
+// acquired (core.ErrAttributed): a console that ended right here looks the same as
 // a copy of the database from before a send. Only the process that planned the
 // advance itself knows that nothing was acquired, and withdraws it.
 func (s *Store) SettleAnchor(ctx context.Context, anchor uint64) error {

@@ -1,40 +1,53 @@
 package store
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"countersign/core"
 )
 
-// ErrAttributed: the anchor had moved for this contract and nothing is known
-// of an acquisition, so a request may have left: from a newer copy of this
-// database, of which this one is an older state. It is never sent from here
-// (docs/decisions/0013-what-an-attribution-means.md). It wraps
-// core.ErrConflict and says what to do.
-var ErrAttributed error = attributedError{}
-
-type attributedError struct{}
-
-func (attributedError) Error() string {
-	return "the anchor moved for this contract and its console ended there, so that a request may have left; " +
-		"nothing is sent for it any more: decline it and prepare the change afresh"
-}
-
-func (attributedError) Unwrap() error { return core.ErrConflict }
+// What is attributed may have been a send, from a newer copy of this database,
+// of which this one is an older state
+// (docs/decisions/0013-what-an-attribution-means.md).
 
 const attributedAdvances = "WHERE step = '" + stepAttributed + "' "
+
+// Attributed reports whether a start has attributed an advance of the anchor
+// to a contract.
+func (s *Store) Attributed(ctx context.Context, contractID string) (found bool, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		found, err = t.isAttributed(contractID)
+		return err
+	})
+	return found, err
+}
+
+func (t *tx) isAttributed(contractID string) (bool, error) {
+	found, err := t.rows(tableAdvances, attributedAdvances+"AND contract_id = ?", contractID)
+	return len(found) > 0, err
+}
+
+// attributed are the contracts to which an advance was attributed: few in the
+// whole life of a store.
+func (t *tx) attributed() (map[string]bool, error) {
+	found, err := t.rows(tableAdvances, attributedAdvances)
+	ids := map[string]bool{}
+	for _, r := range found {
+		ids[r.text(2)] = true
+	}
+	return ids, err
+}
 
 // checkUnattributed refuses a contract to which a start has attributed an
 // advance of the anchor.
 func (t *tx) checkUnattributed(contractID string) error {
-	found, err := t.rows(tableAdvances, attributedAdvances+"AND contract_id = ?", contractID)
-	if err != nil {
-		return err
+	attributed, err := t.isAttributed(contractID)
+	if attributed {
+		return fmt.Errorf("%w: %w", core.ErrConflict, core.ErrAttributed)
 	}
-	if len(found) > 0 {
-		return ErrAttributed
-	}
-	return nil
+	return err
 }
 
 // lastAttribution returns when the newest attribution was made, and to which

@@ -36,7 +36,8 @@ func (s *Store) Confirm(ctx context.Context, contractID string, version int64, e
 }
 
 // Decline moves PREPARED to FAILED, before it expires, with an operator's
-// approval: a proven refusal before acquisition (design section 4, rule 9).
+// approval: a proven refusal before acquisition (design section 4, rule 9), or
+// the end of a contract that is never sent because a request of it may have left.
 func (s *Store) Decline(ctx context.Context, contractID string, a core.Approval, v core.Verifier) (core.Contract, error) {
 	return s.change(ctx, "decline", contractID, func(t *tx, l loaded) (loaded, error) {
 		if err := t.checkClock(); err != nil {
@@ -51,8 +52,23 @@ func (s *Store) Decline(ctx context.Context, contractID string, a core.Approval,
 		if err := t.approve(l, core.ApproveDecline, a, v); err != nil {
 			return loaded{}, err
 		}
-		return t.stepApproved(l, change{kind: core.EventTransition, to: core.Failed, note: core.Note{
-			Boundary: core.BeforeSend, Knowledge: core.ProvenNone, Failure: core.FailureDeclined,
-			Direction: core.Forward}}, a)
+		note, err := t.declined(l)
+		if err != nil {
+			return loaded{}, err
+		}
+		return t.stepApproved(l, change{kind: core.EventTransition, to: core.Failed, note: note}, a)
 	})
+}
+
+// declined is what is known of a contract that is declined: nothing was sent
+// for it, unless an advance of the anchor was attributed to it. Then the worst
+// is assumed, as after a restart (decision 13).
+func (t *tx) declined(l loaded) (core.Note, error) {
+	note := core.Note{Boundary: core.BeforeSend, Knowledge: core.ProvenNone, Failure: core.FailureDeclined,
+		Direction: core.Forward}
+	attributed, err := t.isAttributed(l.ID)
+	if attributed {
+		note.Boundary, note.Knowledge, note.Failure = core.AfterSend, core.Ambiguous, core.FailureGivenUp
+	}
+	return note, err
 }

@@ -77,12 +77,19 @@ func TestAttributedContractIsNotAcquired(t *testing.T) {
 			t.Fatalf("planning %s: %v, want %v", c.ID, err, want)
 		}
 	}
-	refused(a, ErrAttributed)
+	refused(a, core.ErrAttributed)
 	refused(a, core.ErrConflict)
 	refused(b, core.ErrSettling)
 	again := copied.creation(testContract("again", "t-a", "i-a", r.clock.Now(), testValidity))
 	if _, err := copied.AuthorizeAndCreate(r.ctx, again); !errors.Is(err, core.ErrBlocked) {
 		t.Fatalf("a fresh attempt beside it: %v", err)
+	}
+	page, err := copied.List(r.ctx, core.ListQuery{List: core.ListActive, Limit: 10})
+	r.must(err)
+	for _, item := range page.Items {
+		if item.Attributed != (item.Contract.ID == a.ID) {
+			t.Fatalf("%s is attributed: %v", item.Contract.ID, item.Attributed)
+		}
 	}
 	_, err = copied.Decline(r.ctx, a.ID, r.approval(core.ApproveDecline, a), acceptAll{})
 	r.must(err)

@@ -27,6 +27,10 @@ func (s *Store) List(ctx context.Context, q core.ListQuery) (core.ListPage, erro
 		if err != nil {
 			return err
 		}
+		attributed, err := t.attributed()
+		if err != nil {
+			return err
+		}
 		for len(page.Items) < limit {
 			// Rows of quarantined contracts are left out, never all of a page.
 			places, err := t.nextPlaces(q, before, limit-len(page.Items)+len(s.flaws.all()))
@@ -39,7 +43,7 @@ func (s *Store) List(ctx context.Context, q core.ListQuery) (core.ListPage, erro
 					return nil
 				}
 				before, page.Next = r.number(0), r.text(1)
-				if err := t.addItem(&page, r); err != nil {
+				if err := t.addItem(&page, r, attributed); err != nil {
 					return err
 				}
 			}
@@ -50,7 +54,7 @@ func (s *Store) List(ctx context.Context, q core.ListQuery) (core.ListPage, erro
 }
 
 // addItem verifies one contract and adds it to the page, unless it is quarantined.
-func (t *tx) addItem(page *core.ListPage, r ownRow) error {
+func (t *tx) addItem(page *core.ListPage, r ownRow, attributed map[string]bool) error {
 	id := r.text(1)
 	l, err := t.load(id)
 	if err == nil {
@@ -62,7 +66,8 @@ func (t *tx) addItem(page *core.ListPage, r ownRow) error {
 	if err != nil {
 		return err
 	}
-	item := core.ListItem{Contract: l.Contract, UpdatedAt: l.last().RecordedAt, Note: l.last().Note}
+	item := core.ListItem{Contract: l.Contract, UpdatedAt: l.last().RecordedAt, Note: l.last().Note,
+		Attributed: l.State == core.Prepared && attributed[id]}
 	if n := l.events[0].Note; n != nil {
 		item.Actor = n.Actor
 	}

@@ -96,6 +96,7 @@ func (r *rig) readEverything(c core.Contract) {
 	ctx := r.ctx
 	_, errLoad := r.Load(ctx, c.ID)
 	_, errTimeline := r.Timeline(ctx, c.ID)
+	_, errAttributed := r.Attributed(ctx, c.ID)
 	_, errFind := r.FindByIdempotencyKey(ctx, c.IdempotencyKey)
 	_, errHistory := r.FindHistoricalByIdempotencyKey(ctx, c.IdempotencyKey)
 	_, errLoads := r.Loads(ctx, c.ID)
@@ -104,7 +105,7 @@ func (r *rig) readEverything(c core.Contract) {
 	_, errPin := r.Pin(ctx, "jo")
 	_, errEnrolled := r.Enrolled(ctx)
 	_, errReceipt := r.FindReceipt(ctx, r.creation(c).Claim)
-	r.must(errors.Join(errLoad, errTimeline, errFind, errHistory, errLoads, errCounts, errAmbiguous, errPin, errEnrolled, errReceipt))
+	r.must(errors.Join(errLoad, errTimeline, errAttributed, errFind, errHistory, errLoads, errCounts, errAmbiguous, errPin, errEnrolled, errReceipt))
 	for _, list := range []core.ListName{core.ListActive, core.ListNeedsYou, core.ListHistory} {
 		page, err := r.List(ctx, core.ListQuery{List: list, Limit: 1})
 		r.must(err)

@@ -83,6 +83,10 @@ func (d *Decline) reviewed() []string {
 	p.pair("target", r.Noun+" "+r.Target)
 	p.changes(d.detail.Changes)
 	p.blank()
-	p.text(t.Dim, 1, "It becomes FAILED: a proven refusal before anything was sent. A fresh attempt needs a fresh authorization.")
+	what := "a proven refusal before anything was sent"
+	if r.Attributed {
+		what = "given up, because a request of it may have left before. Read the target"
+	}
+	p.text(t.Dim, 1, "It becomes FAILED: "+what+". A fresh attempt needs a fresh authorization.")
 	return p.lines
 }

@@ -284,6 +284,8 @@ func earlyFailureWords(f core.FailureClass) string {
 		return "the console ended in the middle"
 	case core.FailureDeclined:
 		return "declined by an operator"
+	case core.FailureGivenUp:
+		return "given up; whether an earlier request left is not known: read the target"
 	case core.FailureReadOnly:
 		return "the REST API was in read-only mode"
 	}

@@ -25,6 +25,7 @@ func advices() []advice {
 		{core.ErrBlocked, "an earlier contract for this change is not resolved yet; nothing was spent", "open it in Active or Needs you and bring it to an end first"},
 		{core.ErrSettling, "an ambiguous send to this firewall may still be writing", "wait until the countdown in the header is over, then read again"},
 		{core.ErrExpired, "the window is over: refused, nothing has changed", "it still blocks this change; releasing it is the owner's decision"},
+		{core.ErrAttributed, "a request of this contract may have left before: it is not sent any more", "decline it, read the target, and prepare the change afresh"},
 		{core.ErrUnconfirmed, "the contract is not confirmed: nothing was sent", "confirm it first"},
 		{core.ErrRetryChanged, "this request was already made with other values; nothing was spent", "leave, and begin a new change for the new values"},
 		{core.ErrRetryNewer, "the receipt of this request was written by a newer version", "use that version, or begin a new change"},

@@ -207,3 +207,23 @@ type ownSentence struct{ text string }
 
 func (e ownSentence) Error() string { return e.text }
 func (ownSentence) Unwrap() error   { return core.ErrAppliance }
+
+// A request of an attributed contract may have left (decision 13): declining
+// it is never called a proof that nothing was sent.
+func TestDeclineClaimsNothingForAnAttributedContract(t *testing.T) {
+	const proof = "a proven refusal before anything was sent"
+	d := testDetail(core.Prepared)
+	f := testFrame(ThemeOptions{Plain: true})
+	page := func() string {
+		decline := NewDecline(f, d)
+		decline.SetSize(100, 40)
+		return strings.Join(strings.Fields(strings.Join(decline.reviewed(), " ")), " ")
+	}
+	if !strings.Contains(page(), proof) {
+		t.Fatalf("an ordinary contract: %s", page())
+	}
+	d.Row.Attributed = true
+	if got := page(); strings.Contains(got, proof) || !strings.Contains(got, "may have left before") {
+		t.Fatalf("an attributed one: %s", got)
+	}
+}
