@@ -28,6 +28,8 @@ func (e *Engine) Observe(ctx context.Context, contractID string) (Comparison, er
 		return Comparison{}, err
 	}
 	cmp := e.newComparison(c, events)
+	cmp.Noun, cmp.Target = opened.Capability.Spec().Noun, opened.Capability.Label(opened.Identity)
+	cmp.Changes = opened.Capability.Changes(opened.Request, opened.Snapshot)
 	// What the firewall says may be as old as the moment it was asked.
 	asked := e.p.Clock.Now()
 	_, o, err := observeNow(ctx, e.p.Reader, opened.Capability, opened.Identity, e.p.Clock)

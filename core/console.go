@@ -192,6 +192,8 @@ type OutcomeOffer struct {
 // observed.
 type Comparison struct {
 	ContractID   string
+	Noun, Target string   // "alias", "web_servers"
+	Changes      []Change // what the contract is about
 	StateVersion int64
 	Origin       State // where certainty was lost
 	Boundary     Boundary

@@ -235,7 +235,7 @@ func admitEntryCount(r core.Reading, before, after int) error {
 
 func aliasEntryChanges(fields, snapshot core.Object) []core.Change {
 	now, then := entriesOf(snapshot), editEntries(snapshot, fields)
-	field := fmt.Sprintf("entries, %d before and %d after", len(now), len(then))
+	const field = "entries"
 	var out []core.Change
 	for _, e := range now {
 		if !then.has(e.address) {

@@ -95,7 +95,7 @@ func TestAliasEntriesChanges(t *testing.T) {
 	c := find(t, "FIREWALL_ALIAS_ENTRIES")
 	snapshot := entries{{"192.0.2.1", "one"}, {"192.0.2.2", ""}}.object(core.Object{"name": "a", "type": "host", "descr": ""})
 	got := c.Changes(core.Request{Fields: core.Object{"add": []any{"192.0.2.66 blocked"}, "remove": []any{"192.0.2.1"}}}, snapshot)
-	const field = "entries, 2 before and 2 after"
+	const field = "entries"
 	want := []core.Change{{Field: field, Before: "192.0.2.1 one", Member: true}, {Field: field, After: "192.0.2.66 blocked", Member: true}}
 	if !slices.Equal(got, want) {
 		t.Errorf("changes are %v", got)

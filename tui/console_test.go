@@ -41,7 +41,7 @@ func TestClosedKeySaysWhy(t *testing.T) {
 	r.press("n").sees("n new change: not now, this console only observes")
 	r.press("enter").lacks("c confirm", "d decline")
 	r.press("c").sees("c confirm: not now, this console only observes").sees("Bindings")
-	r.press("x").sees("x execute: not now, the contract's state has no such step")
+	r.press("x").sees("x execute: not now, it is not confirmed, or was sent already")
 	r.press("?").sees("Keys that work now").press("pgdown").sees("Keys that are closed now", "not now: this console only observes")
 	if len(r.engine.calls) != 0 {
 		t.Fatalf("an observer called %q", r.engine.calls)
@@ -51,8 +51,8 @@ func TestClosedKeySaysWhy(t *testing.T) {
 // The palette runs the same bindings, and the closed ones say why.
 func TestPalette(t *testing.T) {
 	r := begin(t, 80, 24, func(f *fake) { f.add(newID, core.Prepared, "web_servers") })
-	r.press("enter", ":").sees("Command", "not now: the contract's state")
-	r.press("roll", "enter").sees("enter choose: not now, the contract's state has no such step").press("esc")
+	r.press("enter", ":").sees("Command", "not now: nothing is in doubt here")
+	r.press("roll", "enter").sees("enter choose: not now, only a VERIFIED contract can be").press("esc")
 	r.press(":", "confirm", "enter").sees("Type the target's name")
 	r.press("esc", "esc").press(":", "history", "enter").sees("[History 1]")
 	r.press(":", "health", "enter").sees("Health", "tier1-production-anchor", "probe again").press("esc").sees("[History 1]")

@@ -382,6 +382,9 @@ func (f *fake) Observe(_ context.Context, id string) (core.Comparison, error) {
 	f.called("observe")
 	c := f.compared
 	c.ContractID, c.ReadAt = id, f.clock.Now().Add(-4*time.Second)
+	if d := f.details[id]; d != nil {
+		c.Noun, c.Target, c.Changes = d.Row.Noun, d.Row.Target, d.Changes
+	}
 	return c, nil
 }
 

@@ -122,7 +122,7 @@ func TestFlowLoad(t *testing.T) {
 func TestFlowRollback(t *testing.T) {
 	r := begin(t, 80, 24, func(f *fake) { f.add(doneID, core.Verified, "web_servers") })
 	r.press("enter").sees("r roll back").press("r")
-	r.sees("ONE rollback request", `- "Public web, new DC (CHG-1042)"`, `+ "Public web, old DC"`, "12 other objects")
+	r.sees("ONE rollback request", `- "Public web, new DC (CHG-1042)"`, `+ "Public web, old DC"`, "12 unchanged")
 	r.press("wrong", "enter").sees("wrong passphrase").state(doneID, core.Verified)
 	r.press(testPassphrase, "enter").called("rollback as jo")
 	r.engine.step(doneID, core.StepSend)

@@ -141,7 +141,7 @@ func (a *Authorize) reviewed() []string {
 	p.changes(d.Changes)
 	p.related(d.Observation.Related)
 	p.pair("way back", d.Spec.WayBack)
-	p.others(d.Spec.Loads, d.Waiting)
+	p.waits(d.Spec.Loads, d.Waiting)
 	p.blank()
 	p.pair("intent", t.shortHex(d.ExecutionIntentDigest.String()))
 	if x := a.artifact; x != nil {

@@ -52,18 +52,18 @@ func (p *page) related(list []core.Change) {
 	}
 }
 
-// others says whether other people's changes wait to be loaded; loading a
-// change would load those too (design section 4, rule 7).
-func (p *page) others(s core.Subsystem, w core.Waiting) {
+// waits says what waits to be loaded besides this change; loading it would
+// load that too (design section 4, rule 7).
+func (p *page) waits(s core.Subsystem, w core.Waiting) {
 	names := strings.Join(w.Names, ", ")
 	switch {
 	case w.Unread:
-		p.styled(p.theme.Warn, "others", strings.TrimPrefix(names+"; ", "; ")+core.ErrWaitingUnread.Error())
+		p.styled(p.theme.Warn, "waiting", strings.TrimPrefix(names+"; ", "; ")+core.ErrWaitingUnread.Error())
 	case len(w.Names) == 0:
-		p.pair("others", "no unloaded changes are known"+unannounced(s))
+		p.pair("waiting", "no unloaded changes are known"+unannounced(s))
 	case s == core.LoadsAtOnce:
-		p.pair("others", "not loaded yet, and not touched by this: "+names)
+		p.pair("waiting", "not loaded yet, and not touched by this: "+names)
 	default:
-		p.styled(p.theme.Warn, "others", "not loaded yet, and loaded with it: "+names+unannounced(s))
+		p.styled(p.theme.Warn, "waiting", "not loaded yet, and loaded with it: "+names+unannounced(s))
 	}
 }

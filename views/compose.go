@@ -28,16 +28,16 @@ func Compose(f *Frame, s Screen, n Notice, width, height int) string {
 	}
 	notice := noticeOf(f, s, n, width)
 	body := BodyHeight(f, s, n, width, height)
-	text := ""
+	text, keys, situation := "", s.Keys(), s.Situation()
 	if TooSmall(width, height, s.Gate()) {
-		text = SmallView(width, height, true)
+		text, keys, situation = SmallView(width, height, true), smallKeys(f.KeyMap), Situation{}
 	} else {
 		text = s.View()
 	}
 	lines := []string{HeaderLine(f, width), secondLine(f, s, width), RuleLine(f, width)}
 	lines = append(lines, exactly(splitLines(text), body)...)
 	lines = append(lines, notice...)
-	lines = append(lines, RuleLine(f, width), FooterLine(f, s.Keys(), s.Situation(), width))
+	lines = append(lines, RuleLine(f, width), FooterLine(f, keys, situation, width))
 	return strings.Join(lines, "\n")
 }
 

@@ -151,7 +151,7 @@ func (c *Confirm) press(msg tea.KeyMsg) Intent {
 		c.waiting = waitFirewall
 		c.secret.wipe()
 		return NeedReview{c.id}
-	case k.DeclineHere.Is(msg):
+	case k.DeclineHere.Is(msg) && k.DeclineHere.Reason(c.Situation()) == "":
 		c.secret.wipe()
 		return OpenDecline{c.review.Detail}
 	case k.LoadToo.Is(msg) && c.read:
@@ -227,7 +227,7 @@ func (c *Confirm) reviewed() []string {
 	p.text(t.Dim, 3, fmt.Sprintf(sayOnlyThis, r.Row.Noun))
 	p.related(r.Related)
 	p.pair("way back", r.WayBack)
-	p.others(r.Row.Loads, r.Waiting)
+	p.waits(r.Row.Loads, r.Waiting)
 	p.loading(c.load, "verified")
 	p.blank()
 	p.pair("prepared", c.provenance())

@@ -58,6 +58,8 @@ func (e *Execution) Title() (string, string) {
 		verb = "Not sent"
 	case e.ready:
 		verb = "Ready to send"
+	case e.progress.Done && e.progress.Final == core.Reconciliation:
+		verb = "Not proven"
 	case e.progress.Done:
 		verb = "Done"
 	case e.progress.Direction == core.Backward:
@@ -112,13 +114,13 @@ func (e *Execution) Keys() []Binding {
 	moving := []Binding{k.Up, k.Down, k.PageUp, k.PageDown}
 	switch {
 	case e.failure != nil:
-		return append([]Binding{k.Background, k.Help}, moving...)
+		return append([]Binding{k.Background, k.Quit, k.Help}, moving...)
 	case e.ready:
 		return append([]Binding{k.Send, k.Back.as("leave (nothing is sent)"), k.Help}, moving...)
 	case e.progress.Done:
-		return append([]Binding{k.Open.as("see the contract"), k.Reconcile, k.Rollback, k.Load, k.Background, k.Help}, moving...)
+		return append([]Binding{k.Open.as("see the contract"), k.Reconcile, k.Rollback, k.Load, k.Background, k.Quit, k.Help}, moving...)
 	}
-	return append([]Binding{k.Background.as("back (keeps running)"), k.Help}, moving...)
+	return append([]Binding{k.Background.as("back (keeps running)"), k.Quit, k.Help}, moving...)
 }
 
 // Situation carries the engine's reasons.
@@ -244,7 +246,11 @@ func (e *Execution) offer(p *page) {
 	p.pair("target", d.Row.Noun+" "+d.Row.Target)
 	p.changes(d.Changes)
 	if d.Row.Load == core.LoadAgreed {
-		p.pair("loading", "once, right after it is verified, by "+subsystemWords(d.Row.Loads))
+		words := "once, right after it is verified, by " + subsystemWords(d.Row.Loads)
+		if n := len(d.Loads); n > 0 && d.Loads[n-1].Pending != "" {
+			words += ", with what was shown as waiting"
+		}
+		p.pair("loading", words)
 	}
 	p.blank()
 	p.text(t.Dim, 1, "The target is read again right before the send; if it has changed, nothing is sent.")
@@ -302,6 +308,12 @@ func (e *Execution) ending(p *page) {
 		p.standing(r.Final, r.Sentence)
 	} else {
 		p.text(t.Strong, 1, t.words(r.Sentence))
+	}
+	if r.Final == core.Reconciliation && e.read {
+		p.text(t.Text, 1, e.detail.Row.Sentence)
+		if rest := e.settlesIn(); rest > 0 {
+			p.text(t.Warn, 1, "Nothing else can be sent to this firewall for "+countdown(rest)+".")
+		}
 	}
 	if r.Err != nil {
 		p.refusal(r.Err)

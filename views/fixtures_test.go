@@ -122,7 +122,7 @@ func testDraft() core.Draft {
 }
 
 func testComparison(origin core.State) core.Comparison {
-	c := core.Comparison{ContractID: testID, StateVersion: 4, Origin: origin, Boundary: core.AfterSend, Failure: core.FailureReset,
+	c := core.Comparison{ContractID: testID, Noun: "alias", Target: "web_servers", Changes: testChanges(), StateVersion: 4, Origin: origin, Boundary: core.AfterSend, Failure: core.FailureReset,
 		ReadAt: testNow.Add(-4 * time.Second), Locator: 4, SameLocator: true, Unchanged: 12, NowSnapshot: true,
 		SettleUntil: testNow.Add(161 * time.Second), SettleWindow: 3 * time.Minute,
 		Fields: []core.ComparedField{

@@ -1,38 +1,45 @@
 package views
 
 import (
+	"strings"
+
 	"github.com/charmbracelet/x/ansi"
 )
 
-// FooterLine names the keys that work now, as many as fit; help is always
-// among them where the screen has it.
+// FooterLine names the keys that work now, as many as fit. The way out and
+// help are always among them where the screen has them.
 func FooterLine(f *Frame, keys []Binding, s Situation, width int) string {
 	t := f.Theme
-	help := ""
-	line := ""
+	room, full := width-1, false
+	var open []Binding
 	for _, b := range keys {
-		if b.Word() == wordHelp && b.Reason(s) == "" {
-			help = " " + t.keyHint(b)
-		}
-	}
-	for _, b := range keys {
-		if b.Quiet || b.Word() == wordHelp || b.Reason(s) != "" {
+		if b.Reason(s) != "" || b.Quiet && !b.kept() {
 			continue
 		}
-		hint := " " + t.keyHint(b)
-		if line != "" {
-			hint = " " + hint
+		open = append(open, b)
+		if b.kept() {
+			room -= ansi.StringWidth(t.keyHint(b)) + 2
 		}
-		if ansi.StringWidth(line+hint)+ansi.StringWidth(help)+1 > width {
-			break
+	}
+	line, help := "", ""
+	for _, b := range open {
+		hint := "  " + t.keyHint(b)
+		switch wide := ansi.StringWidth(hint); {
+		case b.Word() == wordHelp:
+			help = hint
+		case b.kept():
+			line += hint
+		case full || wide > room:
+			full = true
+		default:
+			line, room = line+hint, room-wide
 		}
-		line += hint
 	}
-	if help != "" && line != "" {
-		help = " " + help
-	}
-	return t.fit(line+help, width)
+	return t.fit(strings.TrimPrefix(line+help, " "), width)
 }
+
+// kept bindings have their place in every footer.
+func (b Binding) kept() bool { return b.Word() == wordHelp || b.Shown() == "esc" }
 
 func (t *Theme) keyHint(b Binding) string {
 	return t.Key.Render(b.Shown()) + " " + t.Dim.Render(b.Word())

@@ -32,12 +32,14 @@ func (h *Health) SetSize(width, height int) {
 }
 
 // Title names the screen.
-func (h *Health) Title() (string, string) { return "Health", "times are " + h.zone().String() }
+func (h *Health) Title() (string, string) {
+	return "Health", "times are " + h.Now.In(h.zone()).Format("MST")
+}
 
 // Keys scroll and read again.
 func (h *Health) Keys() []Binding {
 	k := h.KeyMap
-	return []Binding{k.ReadAgainR.as("probe again"), k.Back, k.Help, k.Up, k.Down, k.PageUp, k.PageDown}
+	return []Binding{k.ReadAgainR.as("probe again").meaning(k.Refresh.Long), k.Back, k.Help, k.Up, k.Down, k.PageUp, k.PageDown}
 }
 
 // Update follows keys and readings.

@@ -1,6 +1,8 @@
 package views
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 )
 
@@ -57,9 +59,11 @@ func (h *Help) lines() []string {
 	p.heading("Keys that work now")
 	h.listed(p, func(why string) bool { return why == "" })
 	p.blank()
-	p.heading("Keys that are closed now")
-	h.listed(p, func(why string) bool { return why != "" })
-	p.blank()
+	if h.someClosed() {
+		p.heading("Keys that are closed now")
+		h.listed(p, func(why string) bool { return why != "" })
+		p.blank()
+	}
 	p.heading("Marks")
 	h.marks(p)
 	p.blank()
@@ -69,6 +73,10 @@ func (h *Help) lines() []string {
 	p.pair("loaded", "the firewall says that it works with it")
 	p.pair("verified", "it was read back and is exactly as intended")
 	return p.lines
+}
+
+func (h *Help) someClosed() bool {
+	return slices.ContainsFunc(h.keys, func(b Binding) bool { return b.Reason(h.situation) != "" })
 }
 
 // listed adds the keys whose reason to be closed is as wanted.

@@ -36,7 +36,7 @@ func (i *Inbox) Title() (string, string) { return "Inbox", counted(len(i.files),
 // Keys scroll and read again.
 func (i *Inbox) Keys() []Binding {
 	k := i.KeyMap
-	return []Binding{k.ReadAgainR, k.Back, k.Help, k.Up, k.Down, k.PageUp, k.PageDown}
+	return []Binding{k.ReadAgainR.meaning("look into the folder again"), k.Back, k.Help, k.Up, k.Down, k.PageUp, k.PageDown}
 }
 
 // Update follows keys and readings.

@@ -148,6 +148,9 @@ func agreeing(k *KeyMap) {
 	k.Stay = bind("esc", "stay", "stay in the console", "esc", "b")
 }
 
+// meaning gives a binding another sentence for one screen.
+func (b Binding) meaning(long string) Binding { b.Long = long; return b }
+
 // as gives a binding another word for one screen.
 func (b Binding) as(word string) Binding { b.SetHelp(b.Shown(), word); return b }
 
@@ -192,7 +195,7 @@ func action(name core.ActionName) func(Situation) string {
 				return a.Reason
 			}
 		}
-		return notInThisState
+		return notPossible(name)
 	}
 }
 

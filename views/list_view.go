@@ -101,5 +101,5 @@ func (l *List) emptyWords() string {
 	case l.search != nil:
 		return "No row contains this."
 	}
-	return emptyListWords(l.list)
+	return emptyListWords(l.list, l.Header.Closed != "")
 }

@@ -44,7 +44,7 @@ func (l *Load) Title() (string, string) {
 // Keys are those of a form.
 func (l *Load) Keys() []Binding {
 	k := l.KeyMap
-	return append([]Binding{k.Agree.as("ask to load")}, append(l.paging(), k.ReadAgain, k.Back.as("leave (stays stored, not loaded)"),
+	return append([]Binding{k.Agree.as("ask to load")}, append(l.paging(), k.ReadAgain, k.Back.as("leave (nothing is asked)"),
 		k.HelpTyping, k.Operator)...)
 }
 

@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"countersign/core"
@@ -136,6 +137,9 @@ func Refused(err error) Notice {
 
 // ClosedKey is the notice of a key that does not work now.
 func ClosedKey(b Binding, reason string) Notice {
+	if strings.HasPrefix(reason, reasonSettling) {
+		reason = sayCounting // a notice stands still
+	}
 	return Notice{Text: b.Shown() + " " + b.Word() + ": not now, " + reason, Refusal: true}
 }
 

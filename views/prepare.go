@@ -131,6 +131,9 @@ func (p *Prepare) refused() string {
 
 // Hint explains a target that cannot be taken.
 func (p *Prepare) Hint() string {
+	if p.stage == pickCapability && p.settlesIn() > 0 {
+		return "nothing can be authorized yet: " + sayCounting
+	}
 	if p.stage == pickTarget && p.waiting == "" && p.objects.current() >= 0 {
 		if why := p.refused(); why != "" {
 			return reasonRefused + ": " + why

@@ -48,6 +48,7 @@ func (r *Reconcile) Title() (string, string) {
 	if !r.read {
 		return left, ""
 	}
+	left += "  " + r.seen.Noun + " " + r.seen.Target
 	if rest := r.seen.SettleUntil.Sub(r.Now); rest > 0 {
 		return left, fmt.Sprintf("settled in %s (of %s)", countdown(rest), countdown(r.seen.SettleWindow))
 	}

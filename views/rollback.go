@@ -40,7 +40,7 @@ func (r *Rollback) Title() (string, string) {
 	if !r.read {
 		return left, ""
 	}
-	return left, readAgo(r.Now, r.seen.ReadAt)
+	return left + "  " + r.target(), readAgo(r.Now, r.seen.ReadAt)
 }
 
 // Keys are those of a form.
@@ -148,16 +148,13 @@ func (r *Rollback) reviewed() []string {
 		return r.unread()
 	}
 	p, t := r.page(), r.Theme
-	p.text(t.Strong, 1, fmt.Sprintf("You are about to send ONE rollback request to %s.", r.Header.Appliance))
+	p.text(t.Strong, 1, fmt.Sprintf("You are about to send ONE rollback request to %s (pin %s).", r.Header.Appliance, t.shortHex(r.Header.Pin)))
 	p.blank()
-	for _, f := range r.seen.Fields {
-		if f.Now != f.Snapshot {
-			p.changes([]core.Change{{Field: f.Name, Before: f.Now, After: f.Snapshot}})
-		}
-	}
-	p.pair("unchanged", neighbourWords(r.seen))
+	p.pair("target", fmt.Sprintf("%s   (position %d)", r.target(), r.seen.Locator))
+	p.changes(r.changes())
+	p.pair("neighbours", neighbourWords(r.seen))
 	if r.seen.Loads != core.LoadsAtOnce {
-		p.others(r.seen.Loads, r.seen.Waiting)
+		p.waits(r.seen.Loads, r.seen.Waiting)
 		p.loading(r.load, "read back")
 	}
 	p.blank()
@@ -165,10 +162,31 @@ func (r *Rollback) reviewed() []string {
 	return p.lines
 }
 
+// changes are what the rollback changes: the contract's own, turned round, or,
+// where the target is not as it was verified, what differs from the snapshot.
+func (r *Rollback) changes() []core.Change {
+	var list []core.Change
+	if r.seen.NowIntended {
+		for _, c := range r.seen.Changes {
+			c.Before, c.After = c.After, c.Before
+			list = append(list, c)
+		}
+		return list
+	}
+	for _, f := range r.seen.Fields {
+		if f.Now != f.Snapshot {
+			list = append(list, core.Change{Field: f.Name, Before: f.Now, After: f.Snapshot})
+		}
+	}
+	return list
+}
+
+func (r *Rollback) target() string { return r.seen.Noun + " " + r.seen.Target }
+
 // neighbourWords says how the other objects of the list are.
 func neighbourWords(c core.Comparison) string {
 	if len(c.Changed) == 0 {
-		return counted(c.Unchanged, "other object") + " in the list"
+		return fmt.Sprintf("%d unchanged", c.Unchanged)
 	}
 	return fmt.Sprintf("%d unchanged, %d changed", c.Unchanged, len(c.Changed))
 }

@@ -232,7 +232,7 @@ func loadedReview() core.Review {
 	r := testReview()
 	r.Row.Loads = core.Firewall
 	r.Contract.EndpointSymbol, r.WayBack = "FIREWALL_ALIAS_ENTRIES", "all entries are written back as they were, in their order"
-	field := "entries, 3 before and 3 after"
+	const field = "entries"
 	r.Changes = []core.Change{{Field: field, Before: "192.0.2.12 standby", Member: true}, {Field: field, After: "192.0.2.66 web4", Member: true}}
 	return r
 }

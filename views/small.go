@@ -37,3 +37,8 @@ func SmallView(width, height int, gate bool) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// smallKeys are all that work while a gate does not fit.
+func smallKeys(k KeyMap) []Binding {
+	return []Binding{k.Back.as("back"), bind("ctrl+c", wordQuit, "leave the console", "ctrl+c")}
+}

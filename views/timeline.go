@@ -91,7 +91,11 @@ func (p *page) note(f *Frame, n *core.Note, settleUntil time.Time) {
 		add("boundary: " + boundaryWords(n.Boundary))
 	}
 	if n.Status != 0 {
-		add(strings.TrimSpace(fmt.Sprintf("answer %d %s", n.Status, n.Response)))
+		answer := fmt.Sprintf("answer %d", n.Status)
+		if n.Status >= 300 && n.Response != "" {
+			answer += " " + n.Response
+		}
+		add(answer)
 	}
 	if n.LastByteAt != nil {
 		add("last byte sent " + n.LastByteAt.In(f.zone()).Format("15:04:05"))
@@ -121,7 +125,7 @@ func factsOf(d core.Detail) []fact {
 	var facts []fact
 	for _, l := range d.Loads {
 		words := loadEventWords(l.Claim)
-		if l.Actor != "" {
+		if asks := l.Claim == core.LoadAgreed || l.Claim == core.LoadAsked; asks && l.Actor != "" {
 			words += "  by " + l.Actor
 		}
 		facts = append(facts, fact{l.At, "load", words})

@@ -17,13 +17,13 @@ const (
 
 // Why a key is closed, or what a screen waits for.
 const (
-	notInThisState    = "the contract's state has no such step"
 	waitReading       = "reading"
 	waitFirewall      = "reading from the firewall"
 	waitPassphrase    = "checking the passphrase"
 	reasonSeeAll      = "scroll to the end first, so that nothing you agree to is unseen"
 	reasonDrift       = "the target is not as it was prepared"
 	reasonNoChoice    = "choose a conclusion first"
+	sayCounting       = "an ambiguous send may still be writing; the header counts down"
 	reasonSettling    = "an ambiguous send may still be writing; settled in "
 	reasonWindow      = "the window is closed"
 	reasonRefused     = "this target cannot be changed"
@@ -85,15 +85,39 @@ func tabName(l core.ListName) string {
 	return "History"
 }
 
+// notPossible says what an action would need, where the contract's state has
+// no such step.
+func notPossible(a core.ActionName) string {
+	switch a {
+	case core.ActConfirm:
+		return "only a PREPARED contract is, and once"
+	case core.ActExecute:
+		return "it is not confirmed, or was sent already"
+	case core.ActDecline:
+		return "only a PREPARED contract can be"
+	case core.ActRollback:
+		return "only a VERIFIED contract can be"
+	case core.ActReconcile:
+		return "nothing is in doubt here"
+	case core.ActLoad:
+		return "nothing is stored, or it works at once"
+	}
+	return "the contract's state has no such step"
+}
+
 // emptyListWords is what an empty list says.
-func emptyListWords(l core.ListName) string {
+func emptyListWords(l core.ListName, closed bool) string {
+	words, way := "No contract has been made yet.", " n prepares the first change."
 	switch l {
 	case core.ListNeedsYou:
 		return "Nothing needs you."
 	case core.ListActive:
-		return "No change is under way. n prepares one."
+		words, way = "No change is under way.", " n prepares one."
 	}
-	return "No contract has been made yet. n prepares the first change."
+	if closed {
+		return words
+	}
+	return words + way
 }
 
 // stepWords says a step of a run: before, while and after.
