@@ -91,9 +91,9 @@ func (f *filler) chain(c core.Contract) error {
 			e.recordedAt, string(m.finish())); err != nil {
 			return err
 		}
-		f.head.logRows++
+		f.head.records.rows++
 		note := []any{f.sequence, c.ID, e.version, "jo", "", "", "", "", int64(0), "", nil, "", "", int64(0)}
-		if err := f.row(f.notes, tableNotes, note, &f.head.logDigest); err != nil {
+		if err := f.row(f.notes, tableNotes, note, &f.head.records.digest); err != nil {
 			return err
 		}
 		previous = sql.NullString{String: e.current, Valid: true}

@@ -15,7 +15,9 @@ import (
 //   - events is the number of audit events, that is the sum of state versions
 //     plus one. A contract's version only grows, so putting back an older
 //     authentic copy of any of them lowers the sum;
-//   - members and logDigest bind the exact rows.
+//   - members, logs and records bind the exact rows. A bad row of one contract
+//     leaves the exact rows of its set unknown, so those that decide about more
+//     than one contract are a set of their own.
 //
 // What it cannot notice is an older copy of the whole file: that is what the
 // anchor outside is for (design section 6).
@@ -24,9 +26,28 @@ type head struct {
 	contracts int64
 	events    int64
 	members   setDigest
-	logRows   int64
-	logDigest setDigest
+	logs      logSet // of the tables that only grow
+	records   logSet // of those among them whose rows concern one contract each
 	states    map[core.State]int64
+}
+
+// logSet is the rows of some tables that only grow.
+type logSet struct {
+	rows   int64
+	digest setDigest
+}
+
+func (s *logSet) add(mac string) {
+	s.rows++
+	s.digest.toggle(mac)
+}
+
+// logsOf is the set that a log table's rows belong to.
+func (h *head) logsOf(t ownTable) *logSet {
+	if t.ofContract {
+		return &h.records
+	}
+	return &h.logs
 }
 
 func newHead() head { return head{version: ownVersion, states: map[core.State]int64{}} }
@@ -42,8 +63,8 @@ func (h head) values() ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{int64(1), h.version, h.contracts, h.events, h.members.String(), h.logRows,
-		h.logDigest.String(), string(text)}, nil
+	return []any{int64(1), h.version, h.contracts, h.events, h.members.String(), h.logs.rows,
+		h.logs.digest.String(), h.records.rows, h.records.digest.String(), string(text)}, nil
 }
 
 // readHead reads and verifies the head.
@@ -57,12 +78,14 @@ func readHead(ctx context.Context, q querier, m *macs) (head, error) {
 	}
 	r := rows[0]
 	h := newHead()
-	h.version, h.contracts, h.events, h.logRows = r.number(1), r.number(2), r.number(3), r.number(5)
-	var okMembers, okLog bool
+	h.version, h.contracts, h.events = r.number(1), r.number(2), r.number(3)
+	h.logs.rows, h.records.rows = r.number(5), r.number(7)
+	var okMembers, okLogs, okRecords bool
 	h.members, okMembers = parseSetDigest(r.text(4))
-	h.logDigest, okLog = parseSetDigest(r.text(6))
-	counts, err := canon.ParseObject([]byte(r.text(7)))
-	if err != nil || !okMembers || !okLog || h.version != ownVersion {
+	h.logs.digest, okLogs = parseSetDigest(r.text(6))
+	h.records.digest, okRecords = parseSetDigest(r.text(8))
+	counts, err := canon.ParseObject([]byte(r.text(9)))
+	if err != nil || !okMembers || !okLogs || !okRecords || h.version != ownVersion {
 		return head{}, refuse(ReasonHead)
 	}
 	for s, n := range counts {

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"slices"
 
 	"countersign/canon"
 	"countersign/core"
@@ -90,7 +92,7 @@ func (f *findings) checkOwnRows(ctx context.Context, q querier, m *macs) error {
 			return err
 		}
 	}
-	if h.logRows != f.logs.rows || (f.logs.bad == 0 && h.logDigest != f.logs.digest) {
+	if f.logs.differs(h.logs) || f.records.differs(h.records) {
 		return refuse(ReasonHead)
 	}
 	return nil
@@ -101,23 +103,35 @@ func (f *findings) checkLog(ctx context.Context, q querier, m *macs, t ownTable)
 	if err != nil {
 		return classify(err)
 	}
+	return f.checkRows(ctx, q, m, t, rows, ReasonOwnRow)
+}
+
+// checkRows verifies rows of a log table and closes them. A bad one is a flaw
+// of the contract that it names, or refuses the store.
+func (f *findings) checkRows(ctx context.Context, q querier, m *macs, t ownTable, rows *sql.Rows, reason Reason) error {
+	set := &f.logs
+	if t.ofContract {
+		set = &f.records
+	}
 	var bad []string
-	err = t.each(rows, func(r scannedOwn) error {
-		if f.logs.add(m, t, r.ownRow, r.typed && r.exists()) {
+	err := t.each(rows, func(r scannedOwn) error {
+		if set.add(m, t, r.ownRow, r.typed && r.exists()) {
 			return nil
 		}
-		id, isOfContract := t.contractOf(r.ownRow)
-		if !isOfContract {
+		if !t.ofContract {
 			return refuse(ReasonOwnRow)
 		}
-		bad = append(bad, id)
+		bad = append(bad, r.text(slices.Index(t.columns, "contract_id")))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	for _, id := range bad {
-		flaw := foundFlaw{Flaw: Flaw{ContractID: id, Reason: ReasonOwnRow}}
+		if slices.ContainsFunc(f.flaws, func(known foundFlaw) bool { return known.ContractID == id }) {
+			continue
+		}
+		flaw := foundFlaw{Flaw: Flaw{ContractID: id, Reason: reason}}
 		found, err := contractRows(ctx, q, "WHERE contract_id = ?", id)
 		if err != nil {
 			return err
@@ -128,16 +142,4 @@ func (f *findings) checkLog(ctx context.Context, q querier, m *macs, t ownTable)
 		f.flaws = append(f.flaws, flaw)
 	}
 	return nil
-}
-
-// contractOf returns the contract that a row only concerns; rows of the
-// other tables decide about what may be made or sent next.
-func (t ownTable) contractOf(r ownRow) (string, bool) {
-	switch t.name {
-	case tableSightings.name:
-		return r.text(0), true
-	case tableConclusions.name, tableLoads.name:
-		return r.text(1), true
-	}
-	return "", false
 }

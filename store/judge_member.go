@@ -80,20 +80,25 @@ func lastByteOf(notes []ownRow, version int64) *time.Time {
 
 // logTally counts the rows of the tables that only grow.
 type logTally struct {
-	rows   int64
-	digest setDigest
-	bad    int64 // rows that are not authentic
+	logSet
+	bad int64 // rows that are not authentic
 }
 
 // add counts one row and reports whether it is authentic.
 func (l *logTally) add(m *macs, t ownTable, r ownRow, typed bool) bool {
-	l.rows++
 	if !typed || !t.verified(m, r) {
+		l.rows++
 		l.bad++
 		return false
 	}
-	l.digest.toggle(r.mac)
+	l.logSet.add(r.mac)
 	return true
+}
+
+// differs reports whether these are not the rows that the head names. Where
+// rows are bad, only their number can be compared.
+func (l *logTally) differs(s logSet) bool {
+	return l.rows != s.rows || (l.bad == 0 && l.digest != s.digest)
 }
 
 func (l *logTally) merge(o logTally) {

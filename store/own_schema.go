@@ -20,6 +20,10 @@ type ownTable struct {
 	keys    int      // how many of the first columns are the key
 	// log tables only grow: the head counts their rows.
 	log bool
+	// ofContract tables are logs whose rows concern one contract each: a bad row
+	// quarantines that one. The rows of the others decide about what may be
+	// made or sent next, and a bad one refuses the store.
+	ofContract bool
 }
 
 // The tables of ours. Notes and conclusions have the sequence number of their
@@ -27,11 +31,11 @@ type ownTable struct {
 // contracts; head is one row about the store as a whole.
 var (
 	tableHead = ownTable{name: "head", keys: 1, columns: []string{"id", "version", "contracts", "events",
-		"members", "log_rows", "log_digest", "states"}}
+		"members", "log_rows", "log_digest", "record_rows", "record_digest", "states"}}
 	tableMembers = ownTable{name: "members", keys: 1, columns: []string{"position", "contract_id", "operation_id",
 		"idempotency_key", "target_identity_digest", "state", "state_version", "record_mac",
 		"expires_at", "updated_at", "ambiguous_at"}}
-	tableNotes = ownTable{name: "notes", keys: 1, log: true, columns: []string{"sequence", "contract_id",
+	tableNotes = ownTable{name: "notes", keys: 1, log: true, ofContract: true, columns: []string{"sequence", "contract_id",
 		"state_version", "actor", "boundary", "knowledge", "failure", "direction", "status", "response", "last_byte_at",
 		"evidence", "outcome", "neighbours"}}
 	tableConsumed = ownTable{name: "consumed", keys: 1, log: true, columns: []string{"authorization_id",
@@ -39,11 +43,11 @@ var (
 	tableReceipts = ownTable{name: "receipts", keys: 3, log: true, columns: []string{"caller", "family",
 		"request_key", "request_version", "scheme_version", "digest", "lossless", "contract_id",
 		"operation_id", "idempotency_key", "response_version", "recorded_at"}}
-	tableConclusions = ownTable{name: "conclusions", keys: 1, log: true, columns: []string{"sequence",
+	tableConclusions = ownTable{name: "conclusions", keys: 1, log: true, ofContract: true, columns: []string{"sequence",
 		"contract_id", "state_version", "kind", "authority_id", "algorithm", "evidence", "outcome", "issued_at"}}
-	tableLoads = ownTable{name: "loads", keys: 1, log: true, columns: []string{"sequence", "contract_id",
+	tableLoads = ownTable{name: "loads", keys: 1, log: true, ofContract: true, columns: []string{"sequence", "contract_id",
 		"direction", "subsystem", "claim", "recorded_at", "actor", "evidence", "pending"}}
-	tableLooks = ownTable{name: "looks", keys: 1, log: true, columns: []string{"sequence", "contract_id",
+	tableLooks = ownTable{name: "looks", keys: 1, log: true, ofContract: true, columns: []string{"sequence", "contract_id",
 		"state_version", "finding", "neighbours", "recorded_at"}}
 	tableAdvances = ownTable{name: "advances", keys: 1, log: true, columns: []string{"sequence", "mark",
 		"contract_id", "state_version", "step", "recorded_at"}}
@@ -53,7 +57,7 @@ var (
 		"result", "recorded_at"}}
 	tableDrafts = ownTable{name: "drafts", keys: 1, log: true, columns: []string{"sequence", "caller",
 		"digest", "request_key", "step", "recorded_at"}}
-	tableSightings = ownTable{name: "sightings", keys: 2, log: true, columns: []string{"contract_id",
+	tableSightings = ownTable{name: "sightings", keys: 2, log: true, ofContract: true, columns: []string{"contract_id",
 		"reason", "recorded_at"}}
 )
 
@@ -70,6 +74,7 @@ func ownSchema() []string {
 	return []string{
 		`CREATE TABLE cs_head (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, contracts INTEGER NOT NULL, ` +
 			`events INTEGER NOT NULL, members TEXT NOT NULL, log_rows INTEGER NOT NULL, log_digest TEXT NOT NULL, ` +
+			`record_rows INTEGER NOT NULL, record_digest TEXT NOT NULL, ` +
 			`states TEXT NOT NULL, mac TEXT NOT NULL)`,
 		`CREATE TABLE cs_members (position INTEGER PRIMARY KEY, contract_id TEXT NOT NULL UNIQUE, ` +
 			`operation_id TEXT NOT NULL, idempotency_key TEXT NOT NULL, target_identity_digest TEXT NOT NULL, ` +

@@ -39,7 +39,7 @@ type tally struct {
 	memberSet                       setDigest
 	memberUnknown                   bool // a member row is bad and its record too
 	states                          map[core.State]int64
-	logs                            logTally
+	logs, records                   logTally
 }
 
 type foundFlaw struct {
@@ -65,6 +65,7 @@ func (a *tally) merge(b tally) {
 		a.states[s] += n
 	}
 	a.logs.merge(b.logs)
+	a.records.merge(b.records)
 }
 
 // run scans the whole store on as many connections as there are processors,

@@ -72,13 +72,14 @@ func (f *findings) explained(ctx context.Context, q querier, table string) (n in
 }
 
 // countNotes counts the notes that stand beside no event. Where the event is
-// missing, its contract is flawed already.
+// missing, its contract is flawed already; a note that is not authentic is the
+// flaw of the contract it names.
 func (f *findings) countNotes(ctx context.Context, q querier, m *macs) error {
 	var count int64
 	if err := q.QueryRowContext(ctx, "SELECT count(*) FROM cs_notes").Scan(&count); err != nil {
 		return classify(err)
 	}
-	if count == f.logs.rows { // nothing but notes was counted so far
+	if count == f.records.rows { // nothing but notes was counted so far
 		return nil
 	}
 	rows, err := q.QueryContext(ctx, tableNotes.selectSQL("WHERE NOT EXISTS (SELECT 1 FROM audit_events "+
@@ -86,10 +87,7 @@ func (f *findings) countNotes(ctx context.Context, q querier, m *macs) error {
 	if err != nil {
 		return classify(err)
 	}
-	return tableNotes.each(rows, func(r scannedOwn) error {
-		f.logs.add(m, tableNotes, r.ownRow, r.typed && r.exists())
-		return nil
-	})
+	return f.checkRows(ctx, q, m, tableNotes, rows, ReasonNote)
 }
 
 // checkPlaces finds the rows of cs_members that no contract has.

@@ -101,8 +101,7 @@ func (t *tx) insertRow(table ownTable, values []any) error {
 	}
 	if table.log {
 		t.touched = true
-		t.head.logRows++
-		t.head.logDigest.toggle(mac)
+		t.head.logsOf(table).add(mac)
 	}
 	return nil
 }

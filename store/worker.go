@@ -196,7 +196,7 @@ func (w *worker) collect(c *eventCursor, g *group) error {
 
 func (w *worker) collectNote(g *group, n scannedOwn) {
 	fits := n.text(1) == g.id.s && n.number(2) == int64(len(g.events)-1)
-	if !w.logs.add(w.macs, tableNotes, n.ownRow, n.typed) || !fits {
+	if !w.records.add(w.macs, tableNotes, n.ownRow, n.typed) || !fits {
 		g.badNote = true
 		return
 	}
