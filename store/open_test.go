@@ -359,19 +359,21 @@ func TestOpeningGivesUp(t *testing.T) {
 			} else {
 				o = m.options(t, c.file)
 			}
-			holder, err := layer{}.connect(o.Path, c.holder, 1).Conn(r.ctx)
+			db := layer{}.connect(o.Path, c.holder, 1)
+			defer db.Close()
+			holder, err := db.Conn(r.ctx)
 			r.must(err)
-			defer holder.Close()
 			_, err = holder.ExecContext(r.ctx, c.hold)
 			r.must(err)
-			o.patience = 50 * time.Millisecond
-			_, err = Open(r.ctx, o)
+			impatient := o
+			impatient.patience = 50 * time.Millisecond
+			_, err = Open(r.ctx, impatient)
 			if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "end that program") {
 				t.Fatalf("got %v", err)
 			}
 			_, err = holder.ExecContext(r.ctx, "ROLLBACK")
 			r.must(err)
-			r.must(holder.Close())
+			r.must(errors.Join(holder.Close(), db.Close()))
 			s, err := Open(r.ctx, o)
 			r.must(err)
 			r.must(s.Close())
