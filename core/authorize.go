@@ -105,6 +105,13 @@ func (e *Engine) admissible(ctx context.Context, d Draft, authorizationID string
 	if err := e.checkPriorAttempts(ctx, d, authorizationID); err != nil {
 		return Draft{}, err
 	}
+	holder, err := e.p.Store.ReservedBy(ctx, d.IdentityDigest)
+	if err != nil {
+		return Draft{}, err
+	}
+	if holder != "" {
+		return Draft{}, fmt.Errorf("%w: %w: %s", ErrConflict, ErrReserved, holder)
+	}
 	return e.again(ctx, d)
 }
 

@@ -16,6 +16,9 @@ var (
 	ErrQuarantined = errors.New("record is quarantined")
 	// ErrInvalid: a value is not of the form its field demands.
 	ErrInvalid = errors.New("invalid")
+	// ErrReserved: another contract keeps the target to itself until it is
+	// resolved (seed 003, Target identity).
+	ErrReserved = errors.New("the target is reserved by another contract")
 	// ErrBlocked: a contract that blocks this operation already exists (seed 000, case 1).
 	ErrBlocked = errors.New("a contract for this operation is not resolved yet")
 	// ErrSpent: this authorization was already consumed (seed 000, case 2).

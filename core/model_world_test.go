@@ -196,6 +196,9 @@ func (w *world) authorize(d *pact, passOK bool) error {
 			outstanding++
 		}
 	}
+	if w.reserved(d) {
+		return core.ErrReserved
+	}
 	fresh, err := w.prepare(d.target, d.want)
 	switch {
 	case err != nil:

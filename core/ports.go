@@ -29,6 +29,8 @@ type StoreReader interface {
 	// FindReceipt looks a claim's key up in a fresh snapshot: the outcome to
 	// replay, nil where the key is unused, or a refusal of JudgeRetry.
 	FindReceipt(ctx context.Context, claim ReceiptClaim) (*ReceiptOutcome, error)
+	// ReservedBy returns the contract that keeps a target to itself, or "".
+	ReservedBy(ctx context.Context, target canon.Digest) (contractID string, err error)
 	// List returns one keyset page.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 	// Counts returns how many contracts each list holds.

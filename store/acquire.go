@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"countersign/canon"
 	"countersign/core"
 )
 
@@ -90,18 +91,31 @@ func (t *tx) checkSend(l loaded) error {
 }
 
 func (t *tx) checkUnreserved(contractID, target string) error {
+	holder, err := t.holderOf(target)
+	if err != nil || holder == "" || holder == contractID { // a doubtful rollback keeps its own
+		return err
+	}
+	return fmt.Errorf("%w: %w: %s", core.ErrConflict, core.ErrReserved, holder)
+}
+
+func (t *tx) holderOf(target string) (string, error) {
 	var holder text
 	err := t.QueryRowContext(t.ctx, "SELECT contract_id FROM target_reservations WHERE target_identity_digest = ?",
 		target).Scan(&holder)
-	switch {
-	case err == sql.ErrNoRows:
-		return nil
-	case err != nil:
-		return err
-	case holder.s == contractID:
-		return nil // a doubtful rollback keeps its own
+	if err == sql.ErrNoRows {
+		return "", nil
 	}
-	return fmt.Errorf("%w: the target is reserved by another contract", core.ErrConflict)
+	return holder.s, err
+}
+
+// ReservedBy returns the contract that keeps a target to itself, or "". It
+// spares people two gates; the acquisition decides.
+func (s *Store) ReservedBy(ctx context.Context, target canon.Digest) (holder string, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		holder, err = t.holderOf(target.String())
+		return err
+	})
+	return holder, err
 }
 
 // AcquireRollback moves VERIFIED to ROLLING_BACK and reserves the target,

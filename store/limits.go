@@ -61,12 +61,25 @@ func (e *LimitError) Error() string { return core.ErrLimit.Error() + ": " + e.Ex
 // Unwrap makes every LimitError a core.ErrLimit.
 func (e *LimitError) Unwrap() error { return core.ErrLimit }
 
+// WayOn says what helps.
+func (e *LimitError) WayOn() string {
+	switch e.Limit {
+	case LimitInFlight:
+		return "wait until it has ended"
+	case LimitOutstanding:
+		return "decline it; once its window is over only the owner can release it, or raise max_prepared_per_target"
+	case LimitLockout:
+		return "conclude what needs you first"
+	}
+	return "wait until then; nothing else is needed"
+}
+
 func (l Limit) explain() string {
 	switch l {
 	case LimitInFlight:
 		return "another change is being sent"
 	case LimitOutstanding:
-		return "the target already has an outstanding contract"
+		return "the target already has a contract that waits; one whose window is over counts"
 	case LimitLockout:
 		return "too many contracts wait for a conclusion"
 	}

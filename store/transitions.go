@@ -81,7 +81,7 @@ func (t *tx) moveReservation(from, to core.Contract) error {
 		_, err := t.exec("INSERT INTO target_reservations (target_identity_digest, contract_id) VALUES (?, ?)",
 			to.TargetIdentityDigest.String(), to.ID)
 		if isUnique(err) {
-			return fmt.Errorf("%w: the target is reserved by another contract", core.ErrConflict)
+			return fmt.Errorf("%w: %w", core.ErrConflict, core.ErrReserved)
 		}
 		return err
 	case held && !holds:

@@ -19,7 +19,7 @@ type advice struct {
 func advices() []advice {
 	return []advice{
 		{core.ErrWrongPassphrase, "wrong passphrase: refused, nothing has changed", "type it again; failed attempts are counted, delayed and recorded"},
-		{core.ErrUnknownOperator, "no such operator is enrolled: refused, nothing has changed", "ask an enrolled operator; `countersign init` enrolled the first one"},
+		{core.ErrUnknownOperator, "no such operator is enrolled: refused, nothing has changed", "an enrolled operator can add one: `countersign operator add NAME`"},
 		{core.ErrTypedTarget, "the name typed is not the target's: refused, nothing has changed", "compare it with the target above and type it exactly"},
 		{core.ErrSpent, "this authorization was already used for an earlier attempt", "a fresh attempt needs a fresh authorization"},
 		{core.ErrBlocked, "an earlier contract for this change is not resolved yet; nothing was spent", "open it in Active or Needs you and bring it to an end first"},
@@ -58,6 +58,7 @@ func advices() []advice {
 		{core.ErrAppliance, "the firewall could not be read", "check the connection, the certificate and the API key; then read again"},
 		{core.ErrBinding, "this does not belong to the contract: refused", "read again and start over"},
 		{core.ErrIllegalTransition, "the contract's state does not allow this", "read it again; somebody may have been faster"},
+		{core.ErrReserved, "another contract keeps this target to itself: nothing was spent or sent", "bring that one to an end first: it is under Needs you, or being sent"},
 		{core.ErrConflict, "the contract has changed meanwhile: refused, nothing has changed", "read it again and look at its state"},
 		{core.ErrRecord, "a record does not have the form it must have", "see `countersign verify`; nothing is repaired"},
 		{core.ErrInvalid, "a value does not have the form it must have", "go back and correct it"},
@@ -75,16 +76,19 @@ func Explain(err error) (wrong, way string) {
 	if err == nil {
 		return "", ""
 	}
+	var advised interface{ WayOn() string }
 	for _, a := range advices() {
 		if errors.Is(err, a.class) {
 			rest, ok := tail(err, a.class)
 			if !ok {
 				return err.Error(), ""
 			}
+			if errors.As(err, &advised) {
+				return a.wrong + rest, advised.WayOn()
+			}
 			return a.wrong + rest, a.way
 		}
 	}
-	var advised interface{ WayOn() string }
 	if errors.As(err, &advised) {
 		return err.Error(), advised.WayOn()
 	}
