@@ -342,11 +342,17 @@ func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) (err er
 	if err != nil {
 		return errors.Join(command.StoreError(err), takeBack())
 	}
-	err = operators(r, s).Admit(ctx, r.config.Operator, passphrase)
-	if err = errors.Join(err, s.Close()); err != nil {
-		return errors.Join(err, os.Remove(r.config.Store.Path), takeBack())
+	people, operator := operators(r, s), r.config.Operator
+	newcomer := errors.Is(people.Present(ctx, operator), keys.ErrNotFound)
+	err = people.Admit(ctx, operator, passphrase)
+	if err = errors.Join(err, command.StoreError(s.Close())); err == nil {
+		return nil
 	}
-	return nil
+	err = errors.Join(err, store.Discard(r.config.Store.Path))
+	if newcomer {
+		err = errors.Join(err, people.Withdraw(ctx, operator))
+	}
+	return errors.Join(err, takeBack())
 }
 
 // CheckPassphrase says whether a new passphrase would be taken.

@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -280,6 +281,49 @@ func TestInitIsDoneWholeOrNotAtAll(t *testing.T) {
 	}
 	if code, out, errs := run(t, "doctor", "--config", in.config); code != command.ExitOK {
 		t.Errorf("doctor: exit %d\n%s%s", code, out, errs)
+	}
+}
+
+// movingRing takes the store's folder away when the operator's key is made, so
+// that the store pins it and then cannot be closed durably.
+type movingRing struct {
+	keys.Keyring
+	folder, away string
+}
+
+func (r movingRing) Create(ctx context.Context, name string, secret []byte) error {
+	err := r.Keyring.Create(ctx, name, secret)
+	if name == keys.ItemOperator("jo") {
+		err = errors.Join(err, os.Rename(r.folder, r.away))
+	}
+	return err
+}
+
+// Where the last step of an installation fails, nothing that it made stays in
+// the keyring, the operator's key included: it would be in the way of the next.
+func TestInstallationTakesItsOperatorBack(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	c := command.DefaultConfig()
+	c.Operator, c.Appliance.URL = "jo", "https://fw1.example.net"
+	c.Store.Path = filepath.Join(dir, "store", "contracts.sqlite3")
+	file, err := keys.InitFileRing(ctx, keys.FileRingConfig{Dir: filepath.Join(dir, "keys"), StoreID: c.Store.ID, Random: rand.Reader}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	ring := movingRing{file, filepath.Dir(c.Store.Path), filepath.Join(dir, "away")}
+	made := recipe{config: c, ring: ring, clock: core.SystemClock{}, cost: demoCost}
+	if err := provision(ctx, made, []byte("an-api-key"), []byte(plantedPass)); !errors.Is(err, store.ErrIO) {
+		t.Fatalf("got %v", err)
+	}
+	for _, item := range []string{keys.ItemOperator("jo"), keys.ItemIntegrityKey, keys.ItemArtifactKey, keys.ItemAnchor, keys.ItemAPIKey("fw1.example.net")} {
+		if _, err := file.Get(ctx, item); !errors.Is(err, keys.ErrNotFound) {
+			t.Errorf("%s is left behind: %v", item, err)
+		}
+	}
+	made.ring = file
+	if err := provision(ctx, made, []byte("an-api-key"), []byte("another passphrase")); err != nil {
+		t.Errorf("the next attempt: %v", err)
 	}
 }
 

@@ -68,6 +68,16 @@ func (o *Operators) Admit(ctx context.Context, operator string, passphrase []byt
 	return err
 }
 
+// Withdraw removes a newcomer's key again. It is for an installation that takes
+// its store back as well: a store that pins the key would be without it.
+func (o *Operators) Withdraw(ctx context.Context, operator string) error {
+	err := o.Ring.Delete(context.WithoutCancel(ctx), ItemOperator(operator))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 func (o *Operators) admissible(ctx context.Context, operator string) error {
 	if o.Register == nil {
 		return fmt.Errorf("%w: nobody can be enrolled here", core.ErrInvalid)

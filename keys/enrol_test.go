@@ -78,6 +78,14 @@ func TestAdmitIsWholeOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.unlocks(t, "mika", "another one")
+	for range 2 { // a second time there is nothing to take back
+		if err := errors.Join(o.Withdraw(ctx, "mika"), o.Withdraw(ctx, "nobody")); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Present(ctx, "mika"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("taken back, and %v", err)
+		}
+	}
 }
 
 // Where the store pinned although it answered with an error, the key stays.

@@ -97,10 +97,22 @@ func makeFile(path string) error {
 	if err != nil {
 		return pathError("the file cannot be made")
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("%w: making the file", ErrIO)
+	if err := errors.Join(f.Sync(), f.Close(), syncDir(dir)); err != nil {
+		return errors.Join(fmt.Errorf("%w: making the file", ErrIO), Discard(path))
 	}
-	return syncDir(dir)
+	return nil
+}
+
+// Discard removes the files of a store that Create made and nothing was kept
+// in: where what is to follow it fails, an installation takes it back. The
+// store is closed.
+func Discard(path string) error {
+	for _, name := range append(sidecars(path), path) {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: removing what was made of a store", ErrIO)
+		}
+	}
+	return nil
 }
 
 // syncDir makes the entries of a directory durable.

@@ -112,7 +112,8 @@ func (o Options) check() error {
 }
 
 // Create makes a new, empty store: the directory if it is missing, the file,
-// and its tables. What exists is never touched (ErrExists).
+// and its tables. What exists is never touched (ErrExists), and a file of which
+// no store became is removed again.
 func Create(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -125,7 +126,11 @@ func Create(ctx context.Context, o Options) (*Store, error) {
 	if err := makeFile(o.Path); err != nil {
 		return nil, err
 	}
-	return Open(ctx, o)
+	s, err := Open(ctx, o)
+	if err != nil {
+		return nil, errors.Join(err, Discard(o.Path))
+	}
+	return s, nil
 }
 
 // Open verifies a store completely and opens it. It looks before it touches:

@@ -130,6 +130,22 @@ func TestCreateTouchesNothingThatExists(t *testing.T) {
 	}
 }
 
+// A file of which no store became is not left in the way of the next attempt.
+func TestCreateLeavesNothingBehind(t *testing.T) {
+	given, cancel := context.WithCancel(context.Background())
+	cancel()
+	o := Options{Path: filepath.Join(t.TempDir(), "store", "contracts.sqlite3"), StoreID: testID, IntegrityKey: testKey}
+	if _, err := Create(given, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if left := names(t, filepath.Dir(o.Path)); left != "" {
+		t.Fatalf("left behind: %s", left)
+	}
+	s, err := Create(context.Background(), o)
+	must(t, err)
+	must(t, s.Close())
+}
+
 // What a store is made of belongs to its owner alone, from the first moment.
 func TestFilesAreOwnerOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
