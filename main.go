@@ -207,7 +207,7 @@ func withStore(ctx context.Context, c command.Config, do func(keys.Keyring, *sto
 		if err != nil {
 			return command.StoreError(err)
 		}
-		return errors.Join(do(ring, s), s.Close())
+		return errors.Join(do(ring, s), command.StoreError(s.Close()))
 	})
 }
 
@@ -408,7 +408,7 @@ func (wiring) Unfinished(ctx context.Context, c command.Config) (n int, err erro
 	err = withStore(ctx, c, func(_ keys.Keyring, s *store.Store) error {
 		counts, err := s.Counts(ctx)
 		n = counts.Active
-		return err
+		return command.StoreError(err)
 	})
 	return n, err
 }
@@ -425,13 +425,30 @@ func (wiring) Verify(ctx context.Context, o command.VerifyOptions) error {
 
 // Export prints the value-free audit trail.
 func (wiring) Export(ctx context.Context, c command.Config, out io.Writer) error {
-	return withStore(ctx, c, func(_ keys.Keyring, s *store.Store) error { return core.ExportAudit(ctx, s, out) })
+	return withStore(ctx, c, func(_ keys.Keyring, s *store.Store) error {
+		to := &noted{Writer: out}
+		if err := core.ExportAudit(ctx, s, to); to.failed == nil {
+			return command.StoreError(err)
+		}
+		return to.failed
+	})
+}
+
+// noted keeps why nothing more could be written.
+type noted struct {
+	io.Writer
+	failed error
+}
+
+func (n *noted) Write(p []byte) (written int, err error) {
+	written, n.failed = n.Writer.Write(p)
+	return written, n.failed
 }
 
 // Backup makes a verified copy while the console may be running.
 func (wiring) Backup(ctx context.Context, c command.Config, destination string) error {
 	return withStore(ctx, c, func(_ keys.Keyring, s *store.Store) error {
-		return command.StoreError(s.Backup(ctx, destination))
+		return command.CopyError(s.Backup(ctx, destination))
 	})
 }
 

@@ -347,7 +347,7 @@ func TestBrokenPartsAreNamed(t *testing.T) {
 		{"the keyring is gone", move(ring, ring+".away"), move(ring+".away", ring), command.ExitKeyring, "x keyring", "no such folder"},
 		{"the anchor is gone", move(filepath.Join(ring, "anchor"), ring+".anchor"), move(ring+".anchor", filepath.Join(ring, "anchor")), command.ExitKeyring, "x anchor", "not in the keyring"},
 		{"the firewall is not there", func() error { return in.sim.Arm("refuse") }, in.sim.Clear, command.ExitAppliance, "x firewall", "refused"},
-		{"the firewall has another key", func() error { return in.sim.Arm("wrong-certificate") }, in.sim.Clear, command.ExitAppliance, "x firewall", "appliance.pin"},
+		{"the firewall has another key", func() error { return in.sim.Arm("wrong-certificate") }, in.sim.Clear, command.ExitAppliance, "x firewall", "countersign pin"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.harm(); err != nil {
@@ -635,6 +635,7 @@ func TestVerifyBackupExport(t *testing.T) {
 	}
 	in.must("backup", copied)
 	in.refused(command.ExitStore, "already", "backup", copied)
+	in.refused(command.ExitStore, "is the destination new", "backup", copied)
 	in.refused(command.ExitStore, "chmod", "backup", in.path("open", "copy.sqlite3"))
 	var report store.Report
 	if err := json.Unmarshal([]byte(in.must("verify", copied, "--json")), &report); err != nil || !report.OK || report.Contracts != 1 || report.Path != copied {
@@ -678,6 +679,12 @@ func TestVerifyBackupExport(t *testing.T) {
 		t.Errorf("exit %d, report of the damaged copy: %s (%v)", code, out, err)
 	}
 	in.must("verify")
+
+	// What cannot be exported is the store's fault, and says where to look.
+	if err := os.Rename(copied, in.path("store", "contracts.sqlite3")); err != nil {
+		t.Fatal(err)
+	}
+	in.refused(command.ExitStore, "verify --json", "export")
 }
 
 // The simulator as a server shows the fingerprint and the key that it has.
@@ -920,6 +927,10 @@ func TestPinAndAPIKey(t *testing.T) {
 	}
 	if info, err := os.Stat(in.config); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v (%v)", info.Mode(), err)
+	}
+	spelled := strings.Replace(string(text), old, strings.ToUpper(again.Fingerprint()), 1)
+	if err := os.WriteFile(in.config, []byte(spelled), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if out := in.must("pin"); !strings.Contains(out, "nothing was changed") {
 		t.Errorf("pinned again: %s", out)

@@ -109,7 +109,7 @@ func tlsError(err error, address string) *Error {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &pin):
-		return failed(WrongPin, pin, "%s; was its certificate renewed? Compare the new fingerprint on the firewall itself, then put it into appliance.pin of the configuration", pin)
+		return failed(WrongPin, pin, "%s; was its certificate renewed? Compare the new fingerprint on the firewall itself, then pin it with `countersign pin`", pin)
 	case errors.As(err, &record):
 		return failed(TLSRefused, err, "%s does not speak TLS; check the port of the web GUI", address)
 	case isTimeout(err):

@@ -137,6 +137,7 @@ func LoadConfig(path string) (Config, error) {
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return c, fmt.Errorf("%w: %s: unknown key %q", ErrConfig, path, unknown[0])
 	}
+	c.Appliance.Pin = strings.ToLower(c.Appliance.Pin) // as it is shown and compared
 	return c, c.Validate()
 }
 

@@ -100,7 +100,7 @@ func newDraft(path string, text []byte, mode fs.FileMode) (draftFile, error) {
 func (d draftFile) create() error {
 	err := os.Link(d.temp, d.path)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: %s exists already; nothing was changed", ErrConfig, d.path)
+		return fmt.Errorf("%w: %s exists already and is left as it is", ErrConfig, d.path)
 	}
 	return d.settle(err)
 }

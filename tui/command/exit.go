@@ -46,7 +46,17 @@ func UsageError(err error) error {
 // StoreError gives an error of the store its exit code and a way on; nil
 // stays nil.
 func StoreError(err error) error {
-	return classified(err, ExitStore, "nothing was changed; check store.path and store.id in the configuration")
+	hint := "nothing was changed; check store.path and store.id in the configuration"
+	if errors.Is(err, core.ErrQuarantined) {
+		hint = "nothing was changed; `countersign verify --json` names the records"
+	}
+	return classified(err, ExitStore, hint)
+}
+
+// CopyError is StoreError for a copy of the store: what is wrong is where it
+// was to go.
+func CopyError(err error) error {
+	return classified(err, ExitStore, "the store is as it was; is the destination new, and its folder yours alone?")
 }
 
 // Exclusive takes the executor lock for a command, or refuses and says who

@@ -95,13 +95,15 @@ func (b *builder) install(ctx context.Context, o initOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	defer draft.discard()
 	if err := b.w.Install(ctx, c, apiKey, passphrase); err != nil {
+		draft.discard()
 		return err
 	}
 	if err := draft.create(); err != nil {
-		return err
+		return classified(fmt.Errorf("store and keys are made, but their configuration has no place: %w", err), ExitUsage,
+			"it is in "+draft.temp+": put it into its place, or give it a name and use that with --config")
 	}
+	draft.discard()
 	fmt.Fprintf(b.out, "store      %s\nkeyring    %s\noperator   %s\nfirewall   %s\nconfig     %s\nNow run `countersign doctor`, then `countersign`.\n",
 		c.Store.Path, c.Keyring, c.Operator, c.Appliance.URL, b.configPath)
 	return nil

@@ -80,19 +80,24 @@ func (b *builder) newSecret(path, prompt string, check func([]byte) error) ([]by
 	if err == nil {
 		err = check(first)
 	}
-	if err != nil || path != "" {
-		return first, err
+	if err == nil && path == "" {
+		err = again(first, prompt)
 	}
-	second, err := askSecret(prompt + ", again: ")
 	if err != nil {
+		clear(first)
 		return nil, err
 	}
-	defer clear(second)
-	if !bytes.Equal(first, second) {
-		clear(first)
-		return nil, errors.New("the two entries differ; nothing was changed")
-	}
 	return first, nil
+}
+
+// again asks for the same secret once more.
+func again(first []byte, prompt string) error {
+	second, err := askSecret(prompt + ", again: ")
+	defer clear(second)
+	if err == nil && !bytes.Equal(first, second) {
+		err = errors.New("the two entries differ; nothing was changed")
+	}
+	return err
 }
 
 // secret takes a secret from a file ("-" is standard input, which has room for
@@ -119,6 +124,7 @@ func (b *builder) secret(path string, ask func() ([]byte, error)) ([]byte, error
 	secret := bytes.TrimRight(raw, "\r\n")
 	switch {
 	case err != nil:
+		clear(raw)
 		return nil, fmt.Errorf("%w: reading a secret: %v", errUsage, err)
 	case len(secret) == 0:
 		return nil, fmt.Errorf("%w: reading a secret: %s is empty", errUsage, named)

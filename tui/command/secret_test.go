@@ -49,14 +49,18 @@ func TestSecretFromAFile(t *testing.T) {
 	}
 }
 
-// A new secret from a file is checked, and asked for no second time.
+// A new secret from a file is checked, and asked for no second time. One that is
+// refused is erased.
 func TestNewSecretIsChecked(t *testing.T) {
 	weak := errors.New("weak")
-	for _, want := range []error{nil, weak} {
-		b := &builder{in: strings.NewReader("chosen\n")}
-		got, err := b.newSecret("-", "Passphrase", func([]byte) error { return want })
-		if string(got) != "chosen" || !errors.Is(err, want) {
+	for want, secret := range map[error]string{nil: "chosen", weak: ""} {
+		b, checked := &builder{in: strings.NewReader("chosen\n")}, []byte(nil)
+		got, err := b.newSecret("-", "Passphrase", func(s []byte) error { checked = s; return want })
+		if string(got) != secret || !errors.Is(err, want) {
 			t.Errorf("got %q (%v), want %v", got, err, want)
+		}
+		if erased := string(checked) == "\x00\x00\x00\x00\x00\x00"; erased != (want != nil) {
+			t.Errorf("%v: what was typed is still %q", want, checked)
 		}
 	}
 }
