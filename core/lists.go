@@ -9,15 +9,18 @@ import (
 	"countersign/canon"
 )
 
-// soon is how near its expiry a PREPARED contract needs a person.
-const soon = 3 * time.Minute
+// ExpiringSoon is how near its expiry a PREPARED contract needs a person.
+const ExpiringSoon = 3 * time.Minute
 
 // List returns one page of rows, newest first. Rows whose artifacts cannot be
 // opened are shown with their id.
 func (e *Engine) List(ctx context.Context, list ListName, after string, limit int) (Page, error) {
-	page, err := e.p.Store.List(ctx, ListQuery{List: list, After: after, Limit: limit, Soon: soon})
+	page, err := e.p.Store.List(ctx, ListQuery{List: list, After: after, Limit: limit})
 	if err != nil {
 		return Page{}, err
+	}
+	if after == "" {
+		e.recount(ctx)
 	}
 	out := Page{List: list, Next: page.Next}
 	if after == "" && list != ListActive {
@@ -33,6 +36,18 @@ func (e *Engine) List(ctx context.Context, list ListName, after string, limit in
 		out.Rows = append(out.Rows, e.row(ctx, item))
 	}
 	return out, nil
+}
+
+// recount keeps the header's sizes of the lists true without a probe: time
+// alone moves contracts into Needs you and out of it.
+func (e *Engine) recount(ctx context.Context) {
+	counts, err := e.p.Store.Counts(ctx)
+	if err != nil {
+		return // what is wrong with the store is told by what reads it next
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.header.Counts = counts
 }
 
 func (e *Engine) row(ctx context.Context, item ListItem) Row {

@@ -35,7 +35,7 @@ const (
 	modelSettle    = 180 * time.Second
 	modelCooldown  = time.Minute
 	modelThreshold = 3
-	modelSoon      = 2 * time.Minute
+	modelSoon      = 3 * time.Minute
 )
 
 func among[T comparable](set []T, x T) bool {

@@ -120,7 +120,7 @@ type ListName string
 // The lists of design section 8.
 const (
 	ListActive   ListName = "active"    // everything not finished
-	ListNeedsYou ListName = "needs_you" // RECONCILIATION, ROLLBACK_FAILED, expiring soon
+	ListNeedsYou ListName = "needs_you" // RECONCILIATION, ROLLBACK_FAILED, ExpiringSoon
 	ListHistory  ListName = "history"   // everything
 )
 
@@ -129,7 +129,6 @@ type ListQuery struct {
 	List  ListName
 	After string // contract id of the last row seen, "" for the first page
 	Limit int
-	Soon  time.Duration // what "expiring soon" means
 }
 
 // ListPage is one page of verified contracts.

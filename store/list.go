@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"countersign/core"
 )
 
 // pageLimit is the most rows of one page.
 const pageLimit = 200
-
-// DefaultSoon is what "expiring soon" means where the caller does not say.
-const DefaultSoon = 2 * time.Minute
 
 // List returns one page, newest first. Pages are found by position, never by
 // counting rows; every row shown is verified, and a quarantined record is
@@ -117,7 +113,7 @@ func (t *tx) places(q core.ListQuery, before int64, limit int) ([]ownRow, error)
 	case core.ListHistory:
 		return t.goodPlaces("WHERE position < ? ORDER BY position DESC LIMIT ?", before, limit)
 	case core.ListNeedsYou:
-		from, to := t.soon(q.Soon)
+		from, to := t.soon()
 		return t.goodPlaces("WHERE position IN ("+
 			"SELECT position FROM cs_members WHERE state IN ("+waitingStates+") UNION ALL "+
 			"SELECT position FROM cs_members WHERE state IN ("+expiringStates+") AND expires_at > ? AND expires_at <= ?"+
@@ -126,12 +122,9 @@ func (t *tx) places(q core.ListQuery, before int64, limit int) ([]ownRow, error)
 	return nil, fmt.Errorf("%w: no such list", core.ErrInvalid)
 }
 
-// soon is the span of expiry times that is near: after now, within soon.
-func (t *tx) soon(soon time.Duration) (from, to string) {
-	if soon <= 0 {
-		soon = DefaultSoon
-	}
-	return core.FormatInstant(t.now), core.FormatInstant(t.now.Add(soon))
+// soon is the span of expiry times that is near (core.ExpiringSoon).
+func (t *tx) soon() (from, to string) {
+	return core.FormatInstant(t.now), core.FormatInstant(t.now.Add(core.ExpiringSoon))
 }
 
 // Counts returns how many contracts each list holds, from the head's
@@ -155,7 +148,7 @@ func (s *Store) Counts(ctx context.Context) (core.Counts, error) {
 		if !s.own {
 			return nil
 		}
-		from, to := t.soon(0)
+		from, to := t.soon()
 		expiring, err := t.count("SELECT count(*) FROM cs_members WHERE state IN ("+expiringStates+
 			") AND expires_at > ? AND expires_at <= ?", from, to)
 		c.NeedsYou += expiring

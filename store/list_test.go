@@ -9,10 +9,10 @@ import (
 )
 
 // ids walks a whole list in pages of two.
-func (r *rig) ids(list core.ListName, soon time.Duration) []string {
+func (r *rig) ids(list core.ListName) []string {
 	r.t.Helper()
 	var all []string
-	q := core.ListQuery{List: list, Limit: 2, Soon: soon}
+	q := core.ListQuery{List: list, Limit: 2}
 	for {
 		page, err := r.List(r.ctx, q)
 		r.must(err)
@@ -47,7 +47,7 @@ func TestLists(t *testing.T) {
 		core.ListActive:   {"f", "e", "b", "a"},
 		core.ListNeedsYou: {"e", "d", "a"},
 	} {
-		if got := r.ids(list, 2*time.Minute); !slices.Equal(got, want) {
+		if got := r.ids(list); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", list, got, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("counts %+v", counts)
 	}
 	r.clock.add(time.Hour) // e and f have expired: they block, and nobody here can do anything
-	if got := r.ids(core.ListNeedsYou, 2*time.Minute); !slices.Equal(got, []string{"d", "a"}) {
+	if got := r.ids(core.ListNeedsYou); !slices.Equal(got, []string{"d", "a"}) {
 		t.Errorf("after expiry: %v", got)
 	}
 }
@@ -89,7 +89,7 @@ func TestListItem(t *testing.T) {
 func TestPagesOfALongHistory(t *testing.T) {
 	r := newRig(t, nil)
 	r.fill(500)
-	if got := r.ids(core.ListHistory, 0); len(got) != 500 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 500 {
+	if got := r.ids(core.ListHistory); len(got) != 500 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 500 {
 		t.Fatalf("%d rows, or some twice", len(got))
 	}
 	page, err := r.List(r.ctx, core.ListQuery{List: core.ListActive, Limit: 100_000})
