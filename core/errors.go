@@ -42,6 +42,9 @@ var (
 	// ErrWaitingChanged: loading would load other changes than the operator was
 	// shown (design section 4, rule 7).
 	ErrWaitingChanged = errors.New("other changes wait to be loaded than were shown")
+	// ErrLoadingLeftOut: the confirmation is recorded, and what was agreed to with
+	// it about loading is not. The change can be sent (design section 4, rule 7).
+	ErrLoadingLeftOut = errors.New("the change is confirmed; loading could not be agreed to and is a step of its own")
 	// ErrVerifierFailed: the verifier itself failed; closed means closed.
 	ErrVerifierFailed = errors.New("the verifier failed")
 	// ErrProof: the proof is not one of a known, active authority.

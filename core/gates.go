@@ -74,7 +74,8 @@ func (e *Engine) Confirm(ctx context.Context, contractID, typedTarget, operator 
 // appliance is asked to load the change right after it is verified (design
 // section 4, rule 7). shown is what the review showed as waiting already; it
 // wraps ErrWaitingChanged, with nothing changed, where something else waits
-// now, and ErrWaitingUnread where that cannot be known.
+// now, and ErrWaitingUnread where that cannot be known. ErrLoadingLeftOut says
+// that it is confirmed all the same.
 func (e *Engine) ConfirmAndLoad(ctx context.Context, contractID, typedTarget, operator string, passphrase []byte, shown Waiting) error {
 	return e.confirm(ctx, contractID, typedTarget, operator, passphrase, &shown)
 }
@@ -112,7 +113,10 @@ func (e *Engine) confirm(ctx context.Context, contractID, typedTarget, operator 
 	if opened.Contract, err = e.p.Store.Confirm(work, c.ID, c.StateVersion, evidence, authority); err != nil || load == nil {
 		return err
 	}
-	return e.agreeToLoad(work, opened, *load, authority)
+	if err := e.agreeToLoad(work, opened, *load, authority); err != nil {
+		return fmt.Errorf("%w: %w", ErrLoadingLeftOut, err)
+	}
+	return nil
 }
 
 // confirmable loads a contract whose window is open and whose target's exact

@@ -41,10 +41,7 @@ func (e *Engine) agreeToLoad(ctx context.Context, confirmed Opened, shown Waitin
 		return err
 	}
 	record.Claim, record.At = LoadAgreed, e.p.Clock.Now()
-	if err := e.p.Store.RecordLoad(ctx, *record); err != nil {
-		return fmt.Errorf("the change is confirmed, loading is a step of its own: %w", err)
-	}
-	return nil
+	return e.p.Store.RecordLoad(ctx, *record)
 }
 
 // agreedLoad is the agreement of a contract's confirmation, or nil.

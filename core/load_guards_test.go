@@ -143,6 +143,29 @@ func (s *failingLoads) RecordLoad(ctx context.Context, l core.LoadRecord) error 
 	return errDisk
 }
 
+// Where the agreement cannot be written down, the change is confirmed and can
+// be sent; loading it is a step of its own.
+func TestStoreFailsWhileAgreeingToLoad(t *testing.T) {
+	s := &failingLoads{claim: core.LoadAgreed}
+	r := newRig(t, rigOptions{wrapStore: func(real core.Store) core.Store { s.Store = real; return s }})
+	id := r.preparedEntries()
+	review, err := r.engine.Review(ctx(), id)
+	r.must(err)
+	err = r.engine.ConfirmAndLoad(ctx(), id, review.Target, rigOperator, pass(), review.Waiting)
+	if !errors.Is(err, core.ErrLoadingLeftOut) || !errors.Is(err, errDisk) {
+		t.Fatalf("got %v", err)
+	}
+	if !r.load(id).Confirmed() {
+		t.Fatal("it is not confirmed")
+	}
+	if p := r.execute(id); p.Final != core.Verified || p.Steps[len(p.Steps)-1].Name != core.StepSeal {
+		t.Fatalf("%s: %v", p.Final, p.Steps)
+	}
+	r.mustKnow(id)
+	r.run(id, func() error { return r.askToLoad(id) })
+	r.mustKnow(id, core.LoadAsked, core.LoadClaimed)
+}
+
 // Nothing is asked whose question is not on disk, and an answer that could
 // not be written down leaves the question as the last thing that is known.
 func TestStoreFailsWhileLoading(t *testing.T) {

@@ -50,6 +50,7 @@ type fake struct {
 	compared core.Comparison
 	drift    string
 	pending  []string // other people's unloaded changes
+	noLoads  bool     // an agreement to load cannot be recorded
 	inFlight int
 	last     map[string]core.Progress
 	watchers []chan core.Progress
@@ -329,7 +330,11 @@ func (f *fake) Confirm(_ context.Context, id, typed, operator string, passphrase
 }
 
 func (f *fake) ConfirmAndLoad(_ context.Context, id, typed, operator string, passphrase []byte, shown core.Waiting) error {
-	return f.confirm(fmt.Sprintf("confirm and load %q", shown.Names), id, typed, operator, passphrase)
+	err := f.confirm(fmt.Sprintf("confirm and load %q", shown.Names), id, typed, operator, passphrase)
+	if err == nil && f.noLoads {
+		return fmt.Errorf("%w: the disk is full", core.ErrLoadingLeftOut)
+	}
+	return err
 }
 
 func (f *fake) confirm(call, id, typed, operator string, passphrase []byte) error {

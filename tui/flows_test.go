@@ -106,6 +106,15 @@ func TestFlowConfirmWithLoading(t *testing.T) {
 	r.press("blocklist", "enter", testPassphrase, "enter").called(`confirm and load ["rule 1700000042"] blocklist as jo`)
 }
 
+// Where the agreement to load could not be recorded, the change is confirmed
+// all the same: nothing is asked again, and the notice says what is left out.
+func TestFlowLoadingLeftOut(t *testing.T) {
+	r := begin(t, 80, 24, func(f *fake) { f.addLoading(newID, core.Prepared); f.noLoads = true })
+	r.press("enter", "c", "blocklist", "enter", testPassphrase, "enter").called("confirm and load [] blocklist as jo")
+	r.sees("Ready to send", "loading could not be agreed to with it: the disk is full").wiped()
+	r.press("enter").called("execute")
+}
+
 // A verified change that was left out of loading is loaded by a step of its
 // own, after its own review.
 func TestFlowLoad(t *testing.T) {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -148,6 +149,10 @@ func (m *Model) note(msg tea.Msg) {
 		}
 	case views.OperatorsRead:
 		m.frame.Operators = msg.Operators
+	case views.Confirmed:
+		if errors.Is(msg.Err, core.ErrLoadingLeftOut) {
+			m.notice = views.Refused(msg.Err)
+		}
 	case views.Declined:
 		if msg.Err == nil {
 			m.notice = views.Told("declined and recorded; nothing was sent")

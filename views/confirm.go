@@ -132,8 +132,12 @@ func (c *Confirm) look(files []core.InboxFile) {
 	}
 }
 
-// confirmed goes on to sending, or back to the question that was refused.
+// confirmed goes on to sending, or back to the question that was refused. What
+// is confirmed is never asked again, also where loading was left out.
 func (c *Confirm) confirmed(err error) Intent {
+	if errors.Is(err, core.ErrLoadingLeftOut) {
+		err = nil
+	}
 	if refusal := c.answered(err); refusal != nil {
 		c.named = !errors.Is(err, core.ErrTypedTarget)
 		return refusal

@@ -18,6 +18,7 @@ type advice struct {
 // wraps decides.
 func advices() []advice {
 	return []advice{
+		{core.ErrLoadingLeftOut, "confirmed; loading could not be agreed to with it", "loading is a step of its own, once the change is verified"},
 		{core.ErrWrongPassphrase, "wrong passphrase: refused, nothing has changed", "type it again; failed attempts are counted, delayed and recorded"},
 		{core.ErrUnknownOperator, "no such operator is enrolled: refused, nothing has changed", "an enrolled operator can add one: `countersign operator add NAME`"},
 		{core.ErrTypedTarget, "the name typed is not the target's: refused, nothing has changed", "compare it with the target above and type it exactly"},

@@ -227,3 +227,15 @@ func TestDeclineClaimsNothingForAnAttributedContract(t *testing.T) {
 		t.Fatalf("an attributed one: %s", got)
 	}
 }
+
+// A change that is confirmed goes on to be sent, also where the agreement to
+// load it could not be recorded; a refusal stays at its question.
+func TestConfirmedWithoutLoadingGoesOn(t *testing.T) {
+	for err, ready := range map[error]bool{nil: true, fmt.Errorf("%w: full", core.ErrLoadingLeftOut): true, core.ErrWrongPassphrase: false} {
+		c := NewConfirm(testFrame(ThemeOptions{Plain: true}), testID)
+		intent, _ := c.Update(Confirmed{ID: testID, Err: err})
+		if _, goesOn := intent.(OpenExecution); goesOn != ready {
+			t.Errorf("%v leads to %T", err, intent)
+		}
+	}
+}
