@@ -38,14 +38,6 @@ func (e *Engine) actions(d Detail) []Action {
 	return out
 }
 
-// settling says why no new send goes to this appliance now, or "".
-func (e *Engine) settling() string {
-	if e.p.Clock.Now().Before(e.Header().SettleUntil) {
-		return "an ambiguous send may still be writing"
-	}
-	return ""
-}
-
 // neverSent says why a confirmed contract is not sent at any time, or "".
 func neverSent(r Row) string {
 	if r.Attributed {

@@ -19,9 +19,13 @@
 //	record.go            the record's exact stored bytes
 //	bindings.go          every digest of a contract
 //	idempotency.go       DeriveIdempotencyKey and BlocksFreshAttempt
-//	authorization.go     gate one
-//	confirmation.go      gate two
-//	reconciliation.go    recorded operator conclusions
+//	receipts.go          request receipts; receipt_schemes.go and request_contracts.go have their versions
+//	authorization.go     gate one; authorize.go runs it
+//	confirmation.go      gate two; gates.go runs it
+//	compare.go           snapshot, intended and now, and which conclusions they allow
+//	reconciliation.go    recorded operator conclusions; conclude.go draws them
+//	settle.go            how long a doubtful send may still be writing
+//	offhost.go           requests that are signed elsewhere, and what comes back
 //	policy.go            limits checked with the change they gate
 //	executor.go          execute and roll back, step by step
 //	second_look.go       the whole list once more, some seconds after a success
@@ -29,6 +33,10 @@
 //	load.go              loading, a step of its own
 //	load_agreed.go       loading that a confirmation covers
 //	engine.go            what the console drives
+//
+// What is kept, and how, is in package store (anchor, migration, quarantine,
+// the settle window again), who agrees in package keys (passphrases, sealing,
+// authorities), and what is shown in package views (the sanitiser).
 //
 // core knows no SQL, HTTP, keyring or terminal. What it needs from outside is
 // declared here as small interfaces (ports.go, authority.go, appliance.go).

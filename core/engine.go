@@ -273,11 +273,6 @@ func (e *Engine) Capabilities() []Spec {
 // Operators lists the enrolled operators.
 func (e *Engine) Operators(ctx context.Context) ([]string, error) { return e.p.Operators.Enrolled(ctx) }
 
-// Quarantined lists the records that nothing acts on.
-func (e *Engine) Quarantined(ctx context.Context) ([]QuarantinedRecord, error) {
-	return e.p.Store.Quarantined(ctx)
-}
-
 // StoreHealth describes the store for the health screen.
 func (e *Engine) StoreHealth(ctx context.Context) (StoreHealth, error) { return e.p.Store.Health(ctx) }
 

@@ -93,16 +93,6 @@ func (e *Engine) openIdentity(ctx context.Context, c Contract) (Object, error) {
 // changeWords is a capability's title without its noun: "description".
 func changeWords(s Spec) string { return strings.TrimSpace(strings.TrimPrefix(s.Title, s.Noun)) }
 
-// settleUntil is when no late write of an ambiguous send is to be expected
-// any more (design section 4, rule 4). Without a recorded last byte it counts
-// from the event that entered RECONCILIATION, which is later.
-func settleUntil(n *Note, entered time.Time, window time.Duration) time.Time {
-	if n != nil && n.LastByteAt != nil {
-		return n.LastByteAt.Add(window)
-	}
-	return entered.Add(window)
-}
-
 // sealedWords says what else was seen to change around a proven success: the
 // later of the two looks counts.
 func sealedWords(success string, n *Note, l *Look) string {

@@ -26,10 +26,6 @@ type Windows struct {
 	SecondLook time.Duration // until neighbours are read once more
 }
 
-// MinimumSettle is the shortest settle window that may be configured: the
-// web server lets a request run for 180 seconds.
-const MinimumSettle = 180 * time.Second
-
 // DefaultWindows are ten minutes to decide and three to settle.
 func DefaultWindows() Windows {
 	return Windows{Contract: 10 * time.Minute, Settle: MinimumSettle, SecondLook: 5 * time.Second}

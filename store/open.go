@@ -154,7 +154,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, ErrMissing
 	}
 	s := newStore(o)
-	if err := s.prepare(ctx, o, size); err != nil {
+	if err := s.bringUp(ctx, o, size); err != nil {
 		s.Close()
 		return nil, err
 	}

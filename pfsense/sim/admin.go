@@ -170,14 +170,9 @@ func (a *Admin) InsertAlias(at int, name string, addresses ...string) {
 }
 
 // EditRule sets a stored field of the rule with that tracker, for example "descr"; an empty section such as "disabled"
-// is set by an empty text and removed by DeleteRuleField.
+// is set by an empty text.
 func (a *Admin) EditRule(tracker int64, field, text string) bool {
 	return a.editEntry(rulePath, "tracker", strconv.FormatInt(tracker, 10), "filter", func(c *Config, at int) { c.Set(entryPath(rulePath, at, field), text) })
-}
-
-// DeleteRuleField removes a stored field of the rule with that tracker.
-func (a *Admin) DeleteRuleField(tracker int64, field string) bool {
-	return a.editEntry(rulePath, "tracker", strconv.FormatInt(tracker, 10), "filter", func(c *Config, at int) { c.Delete(entryPath(rulePath, at, field)) })
 }
 
 // DeleteRule deletes the rule with that tracker.
@@ -248,11 +243,6 @@ func (a *Admin) SetReadOnly(on bool) { a.setting("read_only", on) }
 
 // SetAPIEnabled switches the API as a whole.
 func (a *Admin) SetAPIEnabled(on bool) { a.setting("enabled", on) }
-
-// SetAuthMethods sets the allowed login methods, for example "BasicAuth,KeyAuth".
-func (a *Admin) SetAuthMethods(methods string) {
-	a.Edit("web GUI", func(c *Config) { c.Set(settingsPath+"/auth_methods", methods) })
-}
 
 func (a *Admin) setting(name string, on bool) {
 	text := "disabled"

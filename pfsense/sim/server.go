@@ -156,9 +156,6 @@ func (srv *Server) CertificatePEM() []byte { return append([]byte(nil), srv.righ
 // Fingerprint is the SHA-256 of the certificate's SubjectPublicKeyInfo, in lower-case hex: what a client pins.
 func (srv *Server) Fingerprint() string { return srv.right.fingerprint }
 
-// WrongFingerprint is the fingerprint that WrongCertificate shows instead.
-func (srv *Server) WrongFingerprint() string { return srv.wrong.fingerprint }
-
 // APIKey is a valid key of the console's user.
 func (srv *Server) APIKey() string { return srv.KeyOf(srv.user) }
 

@@ -9,9 +9,9 @@ import (
 	"countersign/core"
 )
 
-// prepare brings a file that exists to the point where it can be used:
+// bringUp brings a file that exists to the point where it can be used:
 // looked at, made, migrated or taken over as needed, and connected.
-func (s *Store) prepare(ctx context.Context, o Options, size int64) error {
+func (s *Store) bringUp(ctx context.Context, o Options, size int64) error {
 	f := findings{blank: size == 0}
 	var err error
 	if !f.blank {
