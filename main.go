@@ -16,8 +16,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"countersign/core"
 	"countersign/keys"
 	"countersign/pfsense"
@@ -28,8 +26,7 @@ import (
 )
 
 func main() {
-	// A core dump would put on disk what is only ever held in memory.
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	keys.NoCoreDump()
 	os.Exit(command.Execute(context.Background(), wiring{}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package keys
+
+// NoCoreDump does nothing where there are no core dumps.
+func NoCoreDump() {}
