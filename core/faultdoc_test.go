@@ -3,6 +3,7 @@ package core_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -47,6 +48,11 @@ Written by ` + "`go test ./core -run FaultTable -update`" + `. Every line was ca
 the state is read back from disk, *sends* are counted by the simulator, and after each line the console was
 restarted and changed nothing and sent nothing.
 
+%s
+- *bytes*: whether any byte of a request arrived at the simulator, as it counts them.
+- *reservation*: *kept* where the target stays the contract's own, *free* where another one may have it.
+- *last event* and *failure class* are what the authenticated chain holds; *-* where nothing failed.
+
 | direction | when | what happens | state | sends | bytes | reservation | last event | failure class | a restart |
 |---|---|---|---|---|---|---|---|---|---|
 `
@@ -62,12 +68,47 @@ really loaded. A restart asked nothing. Then a person asked again, once, and it 
 |---|---|---|---|---|---|
 `
 
+// moments are in the order in which a run comes to them.
+var moments = []moment{beforeAcquisition, beforeReread, beforeSend, atSend, beforeReadBack, atReadBack}
+
+// chronological sorts a line by direction, moment and the rest of it.
+func chronological(line string) string {
+	cells := strings.Split(line, " | ")
+	return fmt.Sprintf("%s %d %s", cells[0], slices.Index(moments, moment(cells[1])), line)
+}
+
+// faultSummary counts where the lines of each moment ended.
+func faultSummary(lines []string) string {
+	counts := map[string]map[string]int{}
+	var order []string
+	for _, line := range lines {
+		cells := strings.Split(line, " | ")
+		key := cells[0] + " | " + cells[1]
+		if counts[key] == nil {
+			counts[key] = map[string]int{}
+			order = append(order, key)
+		}
+		counts[key][cells[3]]++
+	}
+	var out strings.Builder
+	out.WriteString("| direction | when | it ended in |\n|---|---|---|\n")
+	for _, key := range order {
+		var ends []string
+		for state, n := range counts[key] {
+			ends = append(ends, fmt.Sprintf("%s %d", state, n))
+		}
+		sort.Strings(ends)
+		fmt.Fprintf(&out, "%s | %s |\n", key, strings.Join(ends, ", "))
+	}
+	return out.String()
+}
+
 // checkFaultDoc compares the published tables with those that were run.
 func checkFaultDoc(t *testing.T, lines, loading []string) {
 	t.Helper()
-	sort.Strings(lines)
+	sort.Slice(lines, func(i, j int) bool { return chronological(lines[i]) < chronological(lines[j]) })
 	sort.Strings(loading)
-	text := faultIntro + strings.Join(lines, "\n") + "\n" + loadingIntro + strings.Join(loading, "\n") + "\n"
+	text := fmt.Sprintf(faultIntro, faultSummary(lines)) + strings.Join(lines, "\n") + "\n" + loadingIntro + strings.Join(loading, "\n") + "\n"
 	if *update {
 		if err := os.WriteFile(faultDoc, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
