@@ -47,8 +47,8 @@ func TestDiskFull(t *testing.T) {
 	t.Logf("disk full: refused at %d sizes, then done", refused)
 }
 
-// A new store that could not be made whole for want of space is finished
-// when there is some.
+// Of a new store that could not be made whole for want of space nothing is
+// left, and it is made when there is some.
 func TestDiskFullAtCreation(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "store", "contracts.sqlite3"), StoreID: testID, IntegrityKey: testKey,
 		Clock: &testClock{now: testStart}, layer: layer{vfs: useWatchedVFS(t)}}
@@ -58,7 +58,10 @@ func TestDiskFullAtCreation(t *testing.T) {
 	if !errors.Is(err, ErrFull) {
 		t.Fatalf("got %v", err)
 	}
-	s, err := Open(t.Context(), o)
+	if left := names(t, filepath.Dir(o.Path)); left != "" {
+		t.Fatalf("left behind: %s", left)
+	}
+	s, err := Create(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
