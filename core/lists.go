@@ -134,7 +134,7 @@ func (e *Engine) sentence(r Row, n *Note, l *Look) string {
 	case Reconciliation:
 		what := "the outcome is not proven"
 		if n != nil && n.Failure != FailureNone {
-			what = failureWords(n.Failure)
+			what = n.Failure.Words()
 		}
 		if now.Before(r.SettleUntil) {
 			return what + " · the firewall may still be writing"
@@ -146,10 +146,10 @@ func (e *Engine) sentence(r Row, n *Note, l *Look) string {
 		return sealedWords("sent once, read back and verified", n, l)
 	case Failed:
 		if n != nil && n.Knowledge == Ambiguous {
-			return failureWords(n.Failure)
+			return n.Failure.Words()
 		}
 		if n != nil && n.Failure != FailureNone {
-			return "not changed, proven: " + failureWords(n.Failure)
+			return "not changed, proven: " + n.Failure.Words()
 		}
 		return "not changed, proven"
 	case RolledBack:

@@ -156,7 +156,7 @@ func (f *fake) settle(d *core.Detail) {
 			add(core.ActLoad)
 		}
 	case core.Reconciliation:
-		d.Row.Sentence = "answer lost after the request was sent · decide from a fresh reading"
+		d.Row.Sentence = "the connection broke before an answer came · decide from a fresh reading"
 		add(core.ActReconcile)
 	case core.Failed:
 		d.Row.Sentence = "not changed, proven"

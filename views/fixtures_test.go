@@ -52,7 +52,7 @@ func testRows() []core.Row {
 	}
 	settling := testRow(core.Reconciliation, "web_servers")
 	settling.ContractID, settling.SettleUntil = "aliasdescr-a", testNow.Add(161*time.Second)
-	settling.Sentence = "answer lost after the request was sent · the firewall may still be writing"
+	settling.Sentence = "the connection broke before an answer came · the firewall may still be writing"
 	loaded := testRow(core.Verified, "blocklist")
 	loaded.ContractID, loaded.Loads, loaded.Load = "aliasentries-b", core.Firewall, core.LoadClaimed
 	over := testRow(core.Prepared, "too_late")

@@ -82,7 +82,7 @@ func (p *page) note(f *Frame, n *core.Note, settleUntil time.Time) {
 		}
 	}
 	if n.Failure != core.FailureNone {
-		add(FailureWords(n.Failure))
+		add(n.Failure.Words())
 	}
 	if n.Outcome != "" {
 		add("concluded: " + outcomeWords(n.Outcome))

@@ -224,7 +224,7 @@ func certaintyWords(c core.Comparison) string {
 	case c.Failure == core.FailureNone:
 		return what + " was sent once; its outcome is not known."
 	}
-	return what + " was sent once; " + FailureWords(c.Failure) + "."
+	return what + " was sent once; " + c.Failure.Words() + "."
 }
 
 // boundaryWords names a boundary in the timeline.
@@ -240,80 +240,6 @@ func boundaryWords(b core.Boundary) string {
 		return "during rollback"
 	}
 	return string(b)
-}
-
-// FailureWords says a failure class in an operator's words.
-func FailureWords(f core.FailureClass) string {
-	switch f {
-	case core.FailurePolicy:
-		return "refused by this build's policy"
-	case core.FailureConnect:
-		return "no connection came about"
-	case core.FailureTLS:
-		return "the certificate was refused"
-	case core.FailureWrite:
-		return "the connection broke while the request was sent"
-	case core.FailureTimeout:
-		return "no answer came in time"
-	case core.FailureReset:
-		return "the connection broke before an answer came"
-	case core.FailureTruncated:
-		return "the answer was cut off"
-	case core.FailureMalformed:
-		return "the answer was not the API's"
-	case core.FailureRedirect:
-		return "the answer was a redirect, which is not followed"
-	case core.FailureClientStatus:
-		return "the answer was a refusal that proves nothing"
-	case core.FailureServerStatus:
-		return "the firewall answered with a server error"
-	case core.FailureOddStatus:
-		return "the answer had an unexpected status"
-	case core.FailureRefusal:
-		return "the API refused it before it wrote anything"
-	case core.FailureResponseShape:
-		return "the answer did not have the expected form"
-	case core.FailureReadBack:
-		return "the list could not be read back"
-	case core.FailureNoEffect:
-		return "the read-back showed the old state"
-	case core.FailurePartial:
-		return "the read-back showed neither the old nor the intended state"
-	case core.FailureIdentity:
-		return "the read-back showed another identity or position"
-	}
-	return earlyFailureWords(f)
-}
-
-// earlyFailureWords are those of failures before anything was sent.
-func earlyFailureWords(f core.FailureClass) string {
-	switch f {
-	case core.FailureMissing:
-		return "the target was gone"
-	case core.FailureDuplicate:
-		return "the target was there more than once"
-	case core.FailureUnsupported:
-		return "the target could not be changed safely any more"
-	case core.FailureDrift:
-		return "somebody had changed the target"
-	case core.FailureRenumbered:
-		return "the target's position had changed"
-	case core.FailureUnreadable:
-		return "the firewall could not be read"
-	case core.FailureArtifact:
-		return "the protected artifacts could not be opened"
-	case core.FailureBinding:
-		return "the protected artifacts do not match their digests"
-	case core.FailureRestart:
-		return "the console ended in the middle"
-	case core.FailureDeclined:
-		return "declined by an operator"
-	case core.FailureGivenUp:
-		return "given up; whether an earlier request left is not known: read the target"
-	case core.FailureReadOnly:
-		return "the REST API was in read-only mode"
-	}
-	return string(f)
 }
 
 // loadWords says what is known about loading.

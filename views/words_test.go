@@ -68,7 +68,7 @@ func coreDecls(t *testing.T) []ast.Decl {
 // Everything that core can say has words of its own, not its raw name.
 func TestEverythingHasWords(t *testing.T) {
 	for typeName, words := range map[string]func(string) string{
-		"FailureClass": func(s string) string { return FailureWords(core.FailureClass(s)) },
+		"FailureClass": func(s string) string { return core.FailureClass(s).Words() },
 		"Boundary":     func(s string) string { return boundaryWords(core.Boundary(s)) },
 		"Outcome":      func(s string) string { return outcomeWords(core.Outcome(s)) },
 		"LoadClaim":    func(s string) string { return loadEventWords(core.LoadClaim(s)) },
