@@ -65,7 +65,7 @@ func places(f *Frame) []command {
 		{"new change", f.KeyMap.New.Long, f.KeyMap.New.Reason(Situation{Header: f.Header}), StartChange{}},
 		{"health", f.KeyMap.Health.Long, "", OpenHealth{}},
 		{"inbox", f.KeyMap.Inbox.Long, "", OpenInbox{}},
-		{"probe the firewall again", f.KeyMap.Refresh.Long, "", Refresh{}},
+		{f.KeyMap.Refresh.Word(), f.KeyMap.Refresh.Long, "", Refresh{}},
 		{"quit", f.KeyMap.Quit.Long, "", Leave{}},
 	}
 	if f.Practice {
