@@ -123,6 +123,67 @@ func (r *rig) afterwards(next, id, done string, spent bool) {
 	r.mustBeAnchored()
 }
 
+// A number that was planned for a contract that goes second is used up first.
+// However that step of the anchor ends, nobody is locked out: at the worst,
+// where the console ends right after it, the contract whose number it was is
+// given up like every other that the anchor has moved for (design lesson 1).
+func TestUsingUpANumberLocksNobodyOut(t *testing.T) {
+	stayed := func(core.Anchor, uint64) (uint64, error) { return 0, errLost }
+	moved := func(real core.Anchor, expected uint64) (uint64, error) {
+		_, err := real.Advance(context.Background(), expected)
+		return 0, errors.Join(errLost, err)
+	}
+	for _, c := range []struct {
+		name            string
+		advance         func(core.Anchor, uint64) (uint64, error)
+		blind, restarts bool
+		want            error
+		spent           bool
+	}{
+		{"all is well", nil, false, false, nil, false},
+		{"moved, answer lost", moved, false, false, nil, false},
+		{"not moved", stayed, false, false, core.ErrAnchor, false},
+		{"not moved, then another console", stayed, false, true, core.ErrAnchor, false},
+		{"moved, and unreadable", moved, true, false, core.ErrAnchor, false},
+		{"moved, and unreadable, then another console", moved, true, true, core.ErrAnchor, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r, a := ruled(t, nil)
+			first, id := r.confirmed(rigAlias, rigValue), r.confirmed(rigOther, rigOtherValue)
+			a.advance = stayed
+			r.execute(first)
+			r.restart()
+			if c.advance != nil {
+				a.advance = func(real core.Anchor, expected uint64) (uint64, error) {
+					if c.blind {
+						a.read = func(core.Anchor) (uint64, error) { return 0, errLost }
+					}
+					return c.advance(real, expected)
+				}
+			}
+			if p := r.execute(id); !errors.Is(p.Err, c.want) {
+				t.Fatalf("got %v, want %v", p.Err, c.want)
+			}
+			if c.restarts {
+				r.restart()
+			}
+			if c.spent {
+				first = r.replaceAttributed(first)
+			}
+			if c.want != nil {
+				r.mustBe(id, core.Prepared)
+				r.execute(id)
+			}
+			r.mustBe(id, core.Verified)
+			r.execute(first)
+			r.mustBe(first, core.Verified)
+			r.mustBeAnchored()
+			r.verifyClosed()
+		})
+	}
+}
+
 // Two runs of one console take turns at the anchor: while one is between its
 // advance and its acquisition, another neither takes the open advance for one
 // that was given up nor calls the database old.

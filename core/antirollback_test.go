@@ -147,6 +147,77 @@ func TestCopyFromBeforeAnAcquisitionCannotSendAgain(t *testing.T) {
 	}
 }
 
+// A copy from before the anchor came to a planned number knows whose number it
+// is. If that contract is not sent after all, its number is used up and the
+// next one is another: the copy does not take the one for the other, and what
+// was sent is not sent from it again (decision 13).
+func TestCopyWithAnUnusedNumberCannotSend(t *testing.T) {
+	r, a := ruled(t, nil)
+	other := r.confirmed(rigOther, rigOtherValue)
+	id := r.confirmed(rigAlias, rigValue)
+	a.advance = func(core.Anchor, uint64) (uint64, error) { return 0, errLost }
+	if p := r.execute(other); !errors.Is(p.Err, core.ErrAnchor) {
+		t.Fatalf("got %v", p.Err)
+	}
+	putBack := r.keep()
+
+	r.execute(id)
+	r.mustBe(id, core.Verified)
+	r.rollback(id) // and the target is as it was prepared
+	r.mustBe(id, core.RolledBack)
+	r.execute(other)
+	r.mustBe(other, core.Verified)
+	r.mustBeAnchored()
+	r.close()
+	number := func(c string) string {
+		return "SELECT mark FROM cs_advances WHERE contract_id = '" + c + "' AND step = 'acquired'"
+	}
+	if first, second := r.column(number(id)), r.column(number(other)); !slices.Equal(first, []string{"1"}) || !slices.Equal(second, []string{"2"}) {
+		t.Fatalf("sent under the numbers %v and %v", first, second)
+	}
+	r.open()
+
+	sent := r.sends()
+	putBack()
+	r.clock.move(past)
+	for _, c := range []string{id, other} {
+		if err := r.engine.Execute(ctx(), c); !errors.Is(err, core.ErrRolledBackStore) {
+			t.Fatalf("from the copy: %v", err)
+		}
+	}
+	if r.sends() != sent {
+		t.Fatalf("%d requests were sent from the copy", r.sends()-sent)
+	}
+}
+
+// Two copies of one database that are both at work have one anchor. Where it
+// moves between the reading and the step of one of them, the other has it, and
+// a request may have left from there: nothing is sent here, and the contract
+// that was about to be is attributed.
+func TestAnchorThatAnotherCopyMovesIsNotTaken(t *testing.T) {
+	r, a := ruled(t, nil)
+	id := r.confirmed(rigAlias, rigValue)
+	a.advance = func(real core.Anchor, expected uint64) (uint64, error) {
+		if _, err := real.Advance(ctx(), expected); err != nil {
+			t.Error(err)
+		}
+		return real.Advance(ctx(), expected)
+	}
+	if p := r.execute(id); !errors.Is(p.Err, core.ErrRolledBackStore) {
+		t.Fatalf("got %v", p.Err)
+	}
+	r.mustBe(id, core.Prepared)
+	_, err := r.engine.Refresh(ctx())
+	r.must(err)
+	r.mustBeAnchored()
+	fresh := r.replaceAttributed(id)
+	if r.sends() != 0 {
+		t.Fatalf("%d requests were sent", r.sends())
+	}
+	r.execute(fresh)
+	r.mustBe(fresh, core.Verified)
+}
+
 // Where a request really left, a contract that an advance was attributed to
 // never says that nothing was changed: not before it is declined, not
 // afterwards, and not in the exported trail (decision 13).

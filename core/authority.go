@@ -48,8 +48,9 @@ type Sealer interface {
 }
 
 // Anchor is the monotonic counter outside the database (design section 6).
-// Advance moves it from expected to expected+1 or fails without moving it; a
-// lost answer is settled by reading again.
+// Advance moves it from expected to expected+1 or fails without moving it: an
+// anchor that stands elsewhere is ErrRolledBackStore. A lost answer is settled
+// by reading again.
 type Anchor interface {
 	Read(ctx context.Context) (uint64, error)
 	Advance(ctx context.Context, expected uint64) (uint64, error)

@@ -66,6 +66,9 @@ var (
 	ErrRolledBackStore = errors.New("this database is older than its anchor")
 	// ErrAnchor: the anchor could not be read or advanced.
 	ErrAnchor = errors.New("the anchor is not available")
+	// ErrNumberTaken: the advance of another contract is planned at the number
+	// that the anchor shows.
+	ErrNumberTaken = errors.New("an advance of the anchor is planned for another contract")
 	// ErrObserver: this console does not hold the executor lock.
 	ErrObserver = errors.New("this console only observes")
 	// ErrReadOnlyAppliance: the REST API is in read-only mode.

@@ -26,6 +26,9 @@ type Executor struct {
 	// whoever compares anchor and mark in between would take an advance that
 	// is being made for one that was given up.
 	anchoring sync.Mutex
+	// tried is the number from which this process last moved the anchor, or may
+	// have, without an acquisition since; nil: none. Under anchoring.
+	tried *uint64
 }
 
 // run is one execution or rollback under way.
@@ -128,33 +131,56 @@ func (r *run) acquire(ctx context.Context, c Contract) (Contract, error) {
 	r.steps.begin(StepAcquire)
 	acquired, err := r.Store.Acquire(ctx, c.ID, c.StateVersion)
 	if err != nil {
-		// The anchor moved and nothing was acquired: attribute it to this
-		// contract at once, so that nobody else is locked out (lesson 1).
-		return c, errors.Join(err, r.Store.SettleAnchor(ctx, mark))
+		// The anchor moved and nothing was acquired: settle it at once, so that
+		// nobody else is locked out (lesson 1).
+		return c, errors.Join(err, r.settle(ctx, mark))
 	}
+	r.tried = nil
 	return acquired, nil
 }
 
 // advanceAnchor settles what an earlier attempt left open, writes the pending
-// advance, and only then moves the anchor. A lost answer is settled by reading
-// again; where that fails too, the next comparison attributes the advance.
+// advance, and only then moves the anchor. A number that was planned for
+// another contract is used up first: one number for one contract, or a copy of
+// the database could take the one for the other (decision 13).
 func (r *run) advanceAnchor(ctx context.Context, c Contract) (uint64, error) {
 	now, err := r.compareAnchor(ctx)
 	if err != nil {
 		return 0, err
 	}
 	mark, err := r.Store.PlanAcquisition(ctx, c.ID, c.StateVersion)
+	if errors.Is(err, ErrNumberTaken) {
+		if now, err = r.moveAnchor(ctx, now); err == nil {
+			err = r.settle(ctx, now)
+		}
+		if err == nil {
+			mark, err = r.Store.PlanAcquisition(ctx, c.ID, c.StateVersion)
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
 	if now != mark {
 		return 0, ErrRolledBackStore
 	}
-	next, err := r.Anchor.Advance(ctx, mark)
+	return r.moveAnchor(ctx, mark)
+}
+
+// moveAnchor moves the anchor by one. A lost answer is settled by reading
+// again; where that fails too, the next comparison is. Where the anchor stands
+// elsewhere it was moved from a copy of this database, and only that copy knows
+// for what.
+func (r *run) moveAnchor(ctx context.Context, from uint64) (uint64, error) {
+	r.tried = &from
+	next, err := r.Anchor.Advance(ctx, from)
 	if err == nil {
 		return next, nil
 	}
-	if again, readErr := r.Anchor.Read(ctx); readErr == nil && again == mark+1 {
+	if errors.Is(err, ErrRolledBackStore) {
+		r.tried = nil
+		return 0, err
+	}
+	if again, readErr := r.Anchor.Read(ctx); readErr == nil && again == from+1 {
 		return again, nil
 	}
 	return 0, fmt.Errorf("%w: %w", ErrAnchor, err)
@@ -166,7 +192,16 @@ func (x *Executor) compareAnchor(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrAnchor, err)
 	}
-	return now, x.Store.SettleAnchor(ctx, now)
+	return now, x.settle(ctx, now)
+}
+
+// settle lets the store compare the anchor with its mark. Whether anything was
+// acquired after a step of the anchor, only the process that made it knows.
+func (x *Executor) settle(ctx context.Context, anchor uint64) error {
+	if x.tried != nil && anchor == *x.tried+1 {
+		return x.Store.WithdrawAdvance(ctx, anchor)
+	}
+	return x.Store.SettleAnchor(ctx, anchor)
 }
 
 // checkAnchor: a restored old copy of the database must not send anything,

@@ -96,6 +96,9 @@ func (m *machine) crashRun(t *rapid.T, c crashable) {
 	case core.Prepared:
 		points = []string{"plan/before commit", "plan/after commit", "acquire/before commit", "acquire/after commit",
 			"send/before", "send/after", "seal/before commit", "seal/after commit"}
+		if m.w.planned == c.p {
+			points = points[2:] // nothing is planned a second time
+		}
 		start = func() { _ = m.r.engine.Execute(ctx, c.p.id) }
 	case core.Verified:
 		points = append(backward, "acquire rollback/before commit", "acquire rollback/after commit")
@@ -126,10 +129,19 @@ func (m *machine) crashed(p *pact, from core.State, at string) bool {
 	case at == "acquire/before commit":
 		// The anchor had moved: it is attributed to this contract, whose
 		// request may have left from a newer copy of the database.
-		m.w.mark++
+		m.w.take(p)
 		m.w.unsure, p.spent = m.w.now, true
 		return false
-	case step == "plan", when == "before commit" && !strings.HasPrefix(step, "seal"):
+	case at == "plan/after commit":
+		m.w.plan(p)
+		return false
+	case at == "plan/before commit":
+		// What was another's number is used up before anything is planned.
+		if m.w.planned != nil && m.w.planned != p {
+			m.w.plan(nil)
+		}
+		return false
+	case when == "before commit" && !strings.HasPrefix(step, "seal"):
 		return false
 	}
 	m.w.begin(p, dir)

@@ -128,7 +128,8 @@ type world struct {
 	pacts      []*pact
 	cooling    map[string]time.Time
 	unsure     time.Time // the newest send that may still be writing
-	mark       int       // forward acquisitions, plus those that a crash left to be attributed
+	mark       int       // forward acquisitions, plus those that a crash left to be attributed, plus numbers used up
+	planned    *pact     // whose number is the next one, because its console ended before the anchor moved
 	sent       []object  // every request that reached the firewall: name and description
 }
 
@@ -340,13 +341,28 @@ func (w *world) mayConclude(p *pact, o core.Outcome, passOK bool) error {
 	return nil
 }
 
+// plan gives the next number to a pact; that of another one is used up.
+func (w *world) plan(p *pact) {
+	if w.planned != nil && w.planned != p {
+		w.mark++
+	}
+	w.planned = p
+}
+
+// take is the step of the anchor under the planned number.
+func (w *world) take(p *pact) {
+	w.plan(p)
+	w.planned = nil
+	w.mark++
+}
+
 // begin is the durable acquisition.
 func (w *world) begin(p *pact, dir core.Direction) {
 	resumed := p.state == core.Reconciliation
 	p.partial, p.resumed = false, resumed
 	if dir == core.Forward {
 		w.enter(p, core.Executing)
-		w.mark++
+		w.take(p)
 		return
 	}
 	w.enter(p, core.RollingBack)

@@ -71,7 +71,8 @@ type StoreWriter interface {
 	Decline(ctx context.Context, contractID string, a Approval, v Verifier) (Contract, error)
 	// PlanAcquisition checks everything that Acquire checks and writes the
 	// pending anchor advance that names the contract (design section 6). It
-	// returns the authenticated high-water mark the anchor must show.
+	// returns the authenticated high-water mark the anchor must show. The number
+	// after it is this contract's alone: where it is another's, ErrNumberTaken.
 	PlanAcquisition(ctx context.Context, contractID string, version int64) (mark uint64, err error)
 	// Acquire moves PREPARED to EXECUTING, reserves the target, and settles
 	// the pending advance, in one durable transaction.
@@ -96,10 +97,13 @@ type StoreWriter interface {
 	RecordLoad(ctx context.Context, r LoadRecord) error
 	// RecordLook keeps what a second reading found.
 	RecordLook(ctx context.Context, l Look) error
-	// SettleAnchor compares the anchor with the high-water mark at start:
-	// equal is well; one ahead with exactly one matching pending advance is
-	// attributed and recorded; anything else is ErrRolledBackStore.
+	// SettleAnchor compares the anchor with the high-water mark: equal is well;
+	// one ahead with exactly one matching pending advance is attributed and
+	// recorded; anything else is ErrRolledBackStore.
 	SettleAnchor(ctx context.Context, anchor uint64) error
+	// WithdrawAdvance is SettleAnchor for the process that moved the anchor and
+	// knows that nothing was acquired under the pending advance.
+	WithdrawAdvance(ctx context.Context, anchor uint64) error
 }
 
 // Creation is everything AuthorizeAndCreate writes.

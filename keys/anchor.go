@@ -2,6 +2,7 @@ package keys
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -48,12 +49,17 @@ func (a *RingAnchor) Read(ctx context.Context) (uint64, error) {
 
 // Advance moves the counter from expected to expected+1 and returns that.
 // After ErrTimeout it may have moved or not: Read tells. Every other error
-// (ErrChanged if it stands elsewhere) left it as it was.
+// left it as it was; ErrChanged, because it stands elsewhere, wraps
+// core.ErrRolledBackStore.
 func (a *RingAnchor) Advance(ctx context.Context, expected uint64) (uint64, error) {
 	if expected >= MaxAnchor {
 		return 0, fmt.Errorf("%w: the counter is used up", core.ErrAnchor)
 	}
-	if err := a.ring.Replace(ctx, ItemAnchor, anchorText(expected), anchorText(expected+1)); err != nil {
+	err := a.ring.Replace(ctx, ItemAnchor, anchorText(expected), anchorText(expected+1))
+	switch {
+	case errors.Is(err, ErrChanged):
+		return 0, fmt.Errorf("%w: %w: %w", core.ErrRolledBackStore, core.ErrAnchor, err)
+	case err != nil:
 		return 0, fmt.Errorf("%w: %w", core.ErrAnchor, err)
 	}
 	return expected + 1, nil

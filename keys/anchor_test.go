@@ -28,7 +28,7 @@ func TestAnchor(t *testing.T) {
 		}
 	}
 	for _, wrong := range []uint64{0, 3, 5, MaxAnchor - 1} {
-		if _, err := anchor.Advance(ctx, wrong); !errors.Is(err, ErrChanged) || !errors.Is(err, core.ErrAnchor) {
+		if _, err := anchor.Advance(ctx, wrong); !errors.Is(err, ErrChanged) || !errors.Is(err, core.ErrAnchor) || !errors.Is(err, core.ErrRolledBackStore) {
 			t.Fatalf("advanced from %d: %v", wrong, err)
 		}
 	}

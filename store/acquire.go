@@ -13,8 +13,8 @@ import (
 // pending anchor advance that names the contract (design section 6; lesson
 // 1: limits first, then the record, then the anchor). It returns the
 // high-water mark that the anchor must show. While an advance of another
-// contract is open it wraps core.ErrAnchor: read the anchor and call
-// SettleAnchor first.
+// contract is open it wraps core.ErrNumberTaken: the anchor has to move, and
+// WithdrawAdvance to be called, first.
 func (s *Store) PlanAcquisition(ctx context.Context, contractID string, version int64) (mark uint64, err error) {
 	_, err = s.change(ctx, "plan", contractID, func(t *tx, l loaded) (loaded, error) {
 		if err := t.checkAcquire(l, version); err != nil {
@@ -25,9 +25,6 @@ func (s *Store) PlanAcquisition(ctx context.Context, contractID string, version 
 		}
 		return l, t.planAdvance(mark, l)
 	})
-	if err == nil {
-		s.anchor.plan(mark, advance{contractID, version})
-	}
 	return mark, err
 }
 

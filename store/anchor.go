@@ -24,31 +24,15 @@ const (
 	stepPlanned    = "planned"
 	stepAcquired   = "acquired"   // mark and EXECUTING were committed together
 	stepAttributed = "attributed" // the anchor had moved, and the process that moved it is gone
-	stepWithdrawn  = "withdrawn"  // nothing was acquired: the anchor had not moved, or its mover says so
+	stepWithdrawn  = "withdrawn"  // the anchor had moved, and its mover says that nothing was acquired
 )
 
 // anchorState is what this process knows of the anchor: the last comparison
-// with the mark, and the last advance that it planned itself.
+// with the mark.
 type anchorState struct {
-	mu      sync.Mutex
-	err     error
-	done    bool
-	mark    uint64
-	planned advance
-}
-
-// plan keeps that this process planned an advance from mark. As long as the
-// advance is open, this process has acquired nothing under it.
-func (a *anchorState) plan(mark uint64, planned advance) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.mark, a.planned = mark, planned
-}
-
-func (a *anchorState) plannedHere(mark uint64, open advance) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.mark == mark && a.planned == open
+	mu   sync.Mutex
+	err  error
+	done bool
 }
 
 func (a *anchorState) set(err error) {
@@ -177,7 +161,7 @@ func (t *tx) planAdvance(mark uint64, l loaded) error {
 			return nil
 		}
 		if o.contractID != l.ID {
-			return fmt.Errorf("%w: an advance of another contract is not settled", core.ErrAnchor)
+			return fmt.Errorf("%w: %w", core.ErrAnchor, core.ErrNumberTaken)
 		}
 	}
 	return t.insertAdvance(mark, want, stepPlanned)
@@ -203,53 +187,47 @@ func (t *tx) acquireAdvance(l loaded) error {
 	return t.setMark(mark + 1)
 }
 
-// SettleAnchor compares the anchor with the high-water mark: equal is well,
-// and closes a planned advance that never happened; one ahead with exactly
-// one planned advance is attributed to that contract and recorded; anything
-// else is core.ErrRolledBackStore, and nothing is sent until a later call
-// passes (design section 6). Only the executor calls it, and never between
-// its own PlanAcquisition and Acquire.
+// SettleAnchor compares the anchor with the high-water mark: equal is well; one
+// ahead with exactly one planned advance is attributed to that contract and
+// recorded; anything else is core.ErrRolledBackStore, and nothing is sent until
+// a later call passes (design section 6). Only the executor calls it, and never
+// between its own PlanAcquisition and Acquire.
 //
 // What was attributed counts as an ambiguous send, and its contract is never
-// acquired (core.ErrAttributed): a console that ended right here looks the same as
-// a copy of the database from before a send. Only the process that planned the
-// advance itself knows that nothing was acquired, and withdraws it.
+// acquired (core.ErrAttributed): a console that ended right here looks the same
+// as a copy of the database from before a send. A planned advance that the
+// anchor has not come to stays open: its number is its contract's, in every
+// copy (decision 13).
 func (s *Store) SettleAnchor(ctx context.Context, anchor uint64) error {
+	return s.settleAnchor(ctx, anchor, stepAttributed)
+}
+
+// WithdrawAdvance is SettleAnchor for the process that moved the anchor itself
+// and knows that nothing was acquired after it.
+func (s *Store) WithdrawAdvance(ctx context.Context, anchor uint64) error {
+	return s.settleAnchor(ctx, anchor, stepWithdrawn)
+}
+
+func (s *Store) settleAnchor(ctx context.Context, anchor uint64, step string) error {
 	err := s.write(ctx, "settle anchor", func(t *tx) error {
 		mark, err := t.mark()
-		if err != nil {
+		if err != nil || anchor == mark {
 			return err
 		}
 		open, err := t.openAdvances(mark)
 		if err != nil {
 			return err
 		}
-		switch {
-		case anchor == mark:
-			return t.closeAdvances(mark, open, stepWithdrawn)
-		case mark < math.MaxUint64 && anchor == mark+1 && len(open) == 1:
-			step := stepAttributed
-			if s.anchor.plannedHere(mark, open[0]) {
-				step = stepWithdrawn
-			}
-			if err := t.closeAdvances(mark, open, step); err != nil {
-				return err
-			}
-			return t.setMark(anchor)
+		if mark == math.MaxUint64 || anchor != mark+1 || len(open) != 1 {
+			return core.ErrRolledBackStore
 		}
-		return core.ErrRolledBackStore
+		if err := t.insertAdvance(mark, open[0], step); err != nil {
+			return err
+		}
+		return t.setMark(anchor)
 	})
 	s.anchor.set(err)
 	return err
-}
-
-func (t *tx) closeAdvances(mark uint64, open []advance, step string) error {
-	for _, a := range open {
-		if err := t.insertAdvance(mark, a, step); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // ProvisionAnchor writes the baseline of an anchor once: its handle (a name,

@@ -102,8 +102,8 @@ func TestAttributedContractIsNotAcquired(t *testing.T) {
 	copied.check()
 }
 
-// The process that planned an advance knows whether it acquired anything: it
-// sends nobody away, whatever its anchor did.
+// The process that moved the anchor knows whether it acquired anything: it
+// sends nobody away.
 func TestPlannerKnowsThatNothingWasAcquired(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.confirm(r.create("a", "t-a", "i-a"))
@@ -113,7 +113,7 @@ func TestPlannerKnowsThatNothingWasAcquired(t *testing.T) {
 		if planned != mark {
 			t.Fatalf("planned at %d, want %d", planned, mark)
 		}
-		r.must(r.SettleAnchor(r.ctx, mark+1)) // it moved, and the acquisition failed
+		r.must(r.WithdrawAdvance(r.ctx, mark+1)) // it moved, and the acquisition failed
 	}
 	if at, id, err := r.LastAmbiguous(r.ctx); err != nil || !at.IsZero() {
 		t.Fatalf("an ambiguous send of %q at %s (%v)", id, at, err)
@@ -167,30 +167,39 @@ func TestAnchorAndDatabaseMustAgree(t *testing.T) {
 	}
 }
 
-// While an advance of one contract is open, another cannot plan one, or
-// nobody could say whose it was; a reading that shows it did not happen
-// closes it.
-func TestOneOpenAdvanceAtATime(t *testing.T) {
+// A number is one contract's: while its advance is open, another cannot plan
+// one, or nobody could say whose it was. A reading that shows that the anchor
+// has not moved changes nothing about that: only a step of the anchor does.
+func TestOneNumberForOneContract(t *testing.T) {
 	r := newRig(t, nil)
 	a, b := r.confirm(r.create("a", "t-a", "i-a")), r.confirm(r.create("b", "t-b", "i-b"))
 	mark, err := r.PlanAcquisition(r.ctx, a.ID, a.StateVersion)
 	r.must(err)
-	again, err := r.PlanAcquisition(r.ctx, a.ID, a.StateVersion)
-	r.must(err)
-	if again != mark {
-		t.Fatalf("planned at %d and again at %d", mark, again)
+	for range 2 {
+		again, err := r.PlanAcquisition(r.ctx, a.ID, a.StateVersion)
+		r.must(err)
+		if again != mark {
+			t.Fatalf("planned at %d and again at %d", mark, again)
+		}
+		if _, err := r.PlanAcquisition(r.ctx, b.ID, b.StateVersion); !errors.Is(err, core.ErrNumberTaken) || !errors.Is(err, core.ErrAnchor) {
+			t.Fatalf("got %v", err)
+		}
+		if _, err := r.Acquire(r.ctx, b.ID, b.StateVersion); !errors.Is(err, core.ErrConflict) {
+			t.Fatalf("acquired without a plan: %v", err)
+		}
+		r.must(r.SettleAnchor(r.ctx, mark))
+		r.reopen()
+		r.must(r.SettleAnchor(r.ctx, mark))
 	}
-	if _, err := r.PlanAcquisition(r.ctx, b.ID, b.StateVersion); !errors.Is(err, core.ErrAnchor) {
-		t.Fatalf("got %v", err)
-	}
-	if _, err := r.Acquire(r.ctx, b.ID, b.StateVersion); !errors.Is(err, core.ErrConflict) {
-		t.Fatalf("acquired without a plan: %v", err)
-	}
-	r.must(r.SettleAnchor(r.ctx, mark))
+	r.must(r.WithdrawAdvance(r.ctx, mark+1)) // it was used up
 	if _, err := r.Acquire(r.ctx, a.ID, a.StateVersion); !errors.Is(err, core.ErrConflict) {
 		t.Fatalf("acquired with a withdrawn plan: %v", err)
 	}
-	r.acquire(b)
+	r.seal(r.acquire(b))
+	r.acquire(a)
+	if h, err := r.Health(r.ctx); err != nil || h.Mark != mark+3 {
+		t.Fatalf("the mark is %d (%v)", h.Mark, err)
+	}
 	r.check()
 }
 

@@ -41,6 +41,7 @@ func advices() []advice {
 		{core.ErrOutcome, "this conclusion is not possible here: nothing was recorded", "read again, and choose one that the reading supports"},
 		{core.ErrLimit, "a limit refuses this; nothing was spent and nothing was sent", "bring the contracts that are under way to an end first"},
 		{core.ErrRolledBackStore, "this database is older than its anchor: nothing is sent from it", "reading works; restore the newest copy, or ask the owner"},
+		{core.ErrNumberTaken, "another contract's send was begun and is not settled: nothing was sent", "probe again with ^r, then try once more"},
 		{core.ErrAnchor, "the anchor is not available: nothing is sent without it", "unlock the keyring, then probe again with ^r"},
 		{core.ErrObserver, "this console only observes", "it takes over when the other console ends"},
 		{core.ErrReadOnlyAppliance, "the firewall's REST API is in read-only mode: nothing was sent", "only the firewall's own pages can switch that off"},
