@@ -24,7 +24,7 @@ func stateMeaning(s core.State) string {
 	case core.Verified:
 		return "sent once, read back, exactly as intended"
 	case core.Failed:
-		return "proven: nothing was changed; a fresh attempt may be made"
+		return "proven: nothing was changed; or given up; a fresh attempt may be made"
 	case core.Reconciliation:
 		return "the outcome is not proven; a person must conclude"
 	case core.RollingBack:
