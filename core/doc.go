@@ -28,6 +28,7 @@
 //	offhost.go           requests that are signed elsewhere, and what comes back
 //	policy.go            limits checked with the change they gate
 //	executor.go          execute and roll back, step by step
+//	anchor.go            the step of the anchor before every forward send
 //	second_look.go       the whole list once more, some seconds after a success
 //	waiting.go           what is stored and not loaded, as far as it can be known
 //	load.go              loading, a step of its own
