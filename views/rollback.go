@@ -40,7 +40,7 @@ func (r *Rollback) Title() (string, string) {
 	if !r.read {
 		return left, ""
 	}
-	return left + "  " + r.target(), readAgo(r.Now, r.seen.ReadAt)
+	return left + "  " + r.target(), "read " + age(r.Now.Sub(r.seen.ReadAt)) + " ago"
 }
 
 // Keys are those of a form.
