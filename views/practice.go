@@ -1,6 +1,7 @@
 package views
 
 import (
+	"fmt"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -35,10 +36,14 @@ func (p *Practice) SetSize(width, height int) {
 
 // Title names the screen; what is armed is in the first line.
 func (p *Practice) Title() (string, string) {
-	if len(p.Armed) == 0 {
-		return "Faults to practise with", "nothing is armed"
+	place := ""
+	if n := len(p.faults); n > 0 {
+		place = fmt.Sprintf("%d of %d", p.picker.current()+1, n)
 	}
-	return "Faults to practise with", ""
+	if len(p.Armed) == 0 {
+		place = "nothing is armed   " + place
+	}
+	return "Faults to practise with", place
 }
 
 // Keys arm and clear.
