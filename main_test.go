@@ -85,8 +85,8 @@ func TestDemoTellsEveryScene(t *testing.T) {
 		state string
 		sends int
 	}{
-		"verified": {"verified", 1}, "rollback": {"rolled_back", 1}, "lost-response": {"verified", 1}, "drift": {"failed", 0},
-		"duplicate": {"prepared", 2}, "wrong-passphrase": {"prepared", 0}, "restart": {"reconciliation", 0}, "tamper": {"quarantined", 0},
+		"verified": {"VERIFIED", 1}, "rollback": {"ROLLED_BACK", 1}, "lost-response": {"VERIFIED", 1}, "drift": {"FAILED", 0},
+		"duplicate": {"PREPARED", 2}, "wrong-passphrase": {"PREPARED", 0}, "restart": {"RECONCILIATION", 0}, "tamper": {"QUARANTINED", 0},
 	} {
 		if got, ok := ends[scene]; !ok || got.State != want.state || got.Sends != want.sends {
 			t.Errorf("scene %s ended as %+v, want %+v", scene, got, want)

@@ -48,12 +48,12 @@ type Bench interface {
 
 // Step is one line of the story.
 type Step struct {
-	Scene    string     `json:"scene"`
-	Step     string     `json:"step"`
-	Contract string     `json:"contract"`
-	State    core.State `json:"state"`
-	Sends    int        `json:"sends"`
-	Detail   string     `json:"detail"`
+	Scene    string `json:"scene"`
+	Step     string `json:"step"`
+	Contract string `json:"contract"`
+	State    string `json:"state"` // as operators read it: "VERIFIED"; "" without a contract
+	Sends    int    `json:"sends"` // counted by the simulator
+	Detail   string `json:"detail"`
 }
 
 // Teller writes steps as they happen.
@@ -78,15 +78,18 @@ func Run(ctx context.Context, make func(context.Context) (Bench, error), tell Te
 	return failed
 }
 
+// stepFailed is the last step of a scene that did not end as it must.
+const stepFailed = "failed"
+
 func play(ctx context.Context, s Scene, make func(context.Context) (Bench, error), tell Teller) error {
 	bench, err := make(ctx)
 	if err != nil {
-		return err
+		return joinTold(tell.Tell(Step{Scene: s.Name, Step: stepFailed, Detail: "could not begin: " + err.Error()}), err)
 	}
 	defer bench.Close()
 	t := &told{Bench: bench, ctx: ctx, scene: s.Name, tell: tell}
 	if err := s.play(t); err != nil {
-		return joinTold(t.say("failed", t.last, "did not end as it must: "+err.Error()), err)
+		return joinTold(t.say(stepFailed, t.last, "did not end as it must: "+err.Error()), err)
 	}
 	return t.say("end", t.last, s.Ends)
 }

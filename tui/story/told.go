@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"countersign/core"
 )
@@ -32,9 +33,9 @@ func (t *told) say(step, contractID, detail string) error {
 	if contractID != "" {
 		t.last = contractID
 		if d, err := t.Engine().Detail(t.ctx, contractID); err == nil {
-			s.State = d.Contract.State
+			s.State = strings.ToUpper(string(d.Contract.State))
 		} else if errors.Is(err, core.ErrQuarantined) {
-			s.State = "quarantined"
+			s.State = "QUARANTINED"
 		}
 	}
 	return t.tell.Tell(s)
