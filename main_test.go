@@ -335,6 +335,17 @@ func TestBrokenPartsAreNamed(t *testing.T) {
 	ring := in.path("keyring", "countersign")
 	mode := func(path string, mode fs.FileMode) func() error { return func() error { return os.Chmod(path, mode) } }
 	move := func(from, to string) func() error { return func() error { return os.Rename(from, to) } }
+	rewrite := func(path, old, new string) func() error {
+		return func() error {
+			text, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, []byte(strings.Replace(string(text), old, new, 1)), 0o600))
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(ring, "api-key*"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	apiKey := found[0]
 	for _, c := range []struct {
 		name       string
 		harm, mend func() error
@@ -346,6 +357,10 @@ func TestBrokenPartsAreNamed(t *testing.T) {
 		{"the store is gone", move(store, store+".away"), move(store+".away", store), command.ExitStore, "x store", "no store"},
 		{"the keyring is gone", move(ring, ring+".away"), move(ring+".away", ring), command.ExitKeyring, "x keyring", "no such folder"},
 		{"the anchor is gone", move(filepath.Join(ring, "anchor"), ring+".anchor"), move(ring+".anchor", filepath.Join(ring, "anchor")), command.ExitKeyring, "x anchor", "not in the keyring"},
+		{"the store's key is gone", move(filepath.Join(ring, "integrity-key"), ring+".key"), move(ring+".key", filepath.Join(ring, "integrity-key")), command.ExitKeyring, "x keys", "not in the keyring"},
+		{"the API key is gone", move(apiKey, ring+".api"), move(ring+".api", apiKey), command.ExitKeyring, "x firewall", "not in the keyring"},
+		{"the API key was revoked", func() error { in.sim.Inject(sim.Fault{Kind: sim.Status401, Times: -1}); return nil }, in.sim.Clear, command.ExitAppliance, "x firewall", "countersign apikey"},
+		{"the store has another id", rewrite(in.config, `id = "`, `id = "another-`), rewrite(in.config, `id = "another-`, `id = "`), command.ExitKeyring, "x keyring", "no such folder"},
 		{"the firewall is not there", func() error { return in.sim.Arm("refuse") }, in.sim.Clear, command.ExitAppliance, "x firewall", "refused"},
 		{"the firewall has another key", func() error { return in.sim.Arm("wrong-certificate") }, in.sim.Clear, command.ExitAppliance, "x firewall", "countersign pin"},
 	} {

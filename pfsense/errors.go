@@ -72,7 +72,7 @@ func keyRefusedBefore() *Error {
 	return failed(BadKey, nil, "the firewall has refused this API key; nothing more is sent with it, because failed logins block this machine: %s", badKeyHint)
 }
 
-const badKeyHint = "check the key, its user, and that KeyAuth is among the REST API's authentication methods (a fresh install allows Basic only), then start again"
+const badKeyHint = "check the key, its user, and that KeyAuth is among the REST API's authentication methods (a fresh install allows Basic only); `countersign apikey` puts another key in its place; then start again"
 
 func connectError(err error, address string) *Error {
 	const hint = "check the address and the network, and whether the firewall's login protection has blocked this machine"
