@@ -33,9 +33,14 @@ func TestTranscriptsEnvelopes(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts: %v", err)
 	}
+	indexed := readIndex(t, filepath.Join(dir, "index.json"))
 	framed, fractions, others := 0, 0, 0
 	for _, file := range files {
 		if filepath.Base(file) == "index.json" {
+			continue
+		}
+		if !indexed[filepath.Base(file)] {
+			t.Errorf("%s is not in index.json, so it is no transcript", filepath.Base(file))
 			continue
 		}
 		x := readTranscript(t, file)
@@ -65,6 +70,9 @@ func TestTranscriptsEnvelopes(t *testing.T) {
 			others++
 		}
 	}
+	if read := framed + others; read == 0 && !t.Failed() {
+		t.Errorf("no transcript of %s was read", dir)
+	}
 	t.Logf("%d answers: %d in the API's envelope (%d with fractions), %d others", framed+others, framed, fractions, others)
 }
 
@@ -79,4 +87,33 @@ func readTranscript(t *testing.T, file string) transcript {
 		t.Fatalf("%s: %v", filepath.Base(file), err)
 	}
 	return x
+}
+
+// readIndex reads the names of the files that the index has: a step is one name, or one for each version.
+func readIndex(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var index struct {
+		Scenarios map[string]struct{ Steps []any }
+	}
+	if err := json.Unmarshal(data, &index); err != nil {
+		t.Fatalf("%s: %v", filepath.Base(file), err)
+	}
+	names := map[string]bool{}
+	for _, sc := range index.Scenarios {
+		for _, step := range sc.Steps {
+			versions, several := step.([]any)
+			if !several {
+				versions = []any{step}
+			}
+			for _, v := range versions {
+				name, _ := v.(string)
+				names[name] = true
+			}
+		}
+	}
+	return names
 }

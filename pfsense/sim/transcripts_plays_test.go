@@ -2,9 +2,13 @@ package sim_test
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,19 +38,13 @@ var edits = map[string][]string{
 
 // conditions put the appliance into the trouble that a scenario (or a step) names.
 var conditions = map[string]func(*sim.Conditions){
-	"the endpoint file is missing (package being updated)":                                                                                func(c *sim.Conditions) { c.PackageUpdating = true },
-	"PHP-FPM is not running (being restarted, or crashed)":                                                                                func(c *sim.Conditions) { c.PHPDown = true },
-	"PHP-FPM has been started again":                                                                                                      func(c *sim.Conditions) { c.PHPDown = false },
-	"package installed, but the web GUI has not been reloaded since (no /api/v2/ location in nginx yet)":                                  func(c *sim.Conditions) { c.NotReloaded = true },
-	"pfctl rejects the generated ruleset (syntax error)":                                                                                  func(c *sim.Conditions) { c.RulesDoNotLoad = true },
-	"no process can be started (out of processes or memory), or the job ended before its process id could be checked":                     func(c *sim.Conditions) { c.SpawnFails = true },
-	"request sent to the plain-HTTP listener of a GUI that is set to HTTPS (pfSense default)":                                             func(*sim.Conditions) {},
-	"several hundred port forwards, release 2.5 to 2.6.0":                                                                                 func(*sim.Conditions) {},
-	"the package's write lock file exists and is not released (for example left by a killed PHP process)":                                 func(*sim.Conditions) {},
-	"another writer holds the write lock; the client gives up after 2 s":                                                                  func(*sim.Conditions) {},
-	"a write is waiting for the configuration lock":                                                                                       func(*sim.Conditions) {},
-	"two PATCH requests to different aliases in flight at the same time (both had read the configuration before either wrote)":            func(*sim.Conditions) {},
-	"the client sent POST /firewall/rule (descr \"retry me\", apply, async false) and closed the connection after 1 s, before the answer": func(*sim.Conditions) {},
+	"the endpoint file is missing (package being updated)":                                                            func(c *sim.Conditions) { c.PackageUpdating = true },
+	"PHP-FPM is not running (being restarted, or crashed)":                                                            func(c *sim.Conditions) { c.PHPDown = true },
+	"PHP-FPM has been started again":                                                                                  func(c *sim.Conditions) { c.PHPDown = false },
+	"package installed, but the web GUI has not been reloaded since (no /api/v2/ location in nginx yet)":              func(c *sim.Conditions) { c.NotReloaded = true },
+	"pfctl rejects the generated ruleset (syntax error)":                                                              func(c *sim.Conditions) { c.RulesDoNotLoad = true },
+	"no process can be started (out of processes or memory), or the job ended before its process id could be checked": func(c *sim.Conditions) { c.SpawnFails = true },
+	"request sent to the plain-HTTP listener of a GUI that is set to HTTPS (pfSense default)":                         func(*sim.Conditions) {},
 }
 
 var (
@@ -78,7 +76,9 @@ func startConfig(start string) ([]byte, bool) {
 	if m := settingNamed.FindStringSubmatch(start); m != nil && !isEdit {
 		pairs, isEdit = []string{settingStored(text, m[1]), "<" + m[1] + ">" + m[2]}, true
 	}
-	if _, isCondition := condition(start); start != "seed" && !isEdit && !isCondition {
+	_, isCondition := condition(start)
+	_, isPlay := play(start)
+	if start != "seed" && !isEdit && !isCondition && !isPlay {
 		return nil, false
 	}
 	out := string(text)
@@ -88,30 +88,74 @@ func startConfig(start string) ([]byte, bool) {
 	return []byte(out), true
 }
 
-// plays are the scenarios in which more happens than one request after the other.
-var plays = map[string]func(*replay, []*transcript){
-	"apply.queue_full":              func(r *replay, steps []*transcript) { r.still(steps, "") },
-	"apply.slow_reload":             func(r *replay, steps []*transcript) { r.still(steps, "status_done") },
-	"apply.list_takes_minutes":      slowList,
-	"concurrency.write_lock_held":   lockHeld,
-	"concurrency.late_write":        lateWrite,
-	"concurrency.lost_update":       lostUpdate,
-	"concurrency.read_during_write": readDuringWrite,
-	"concurrency.client_gave_up":    clientGaveUp,
+// plays are the starts in which more happens than one request after the other.
+var plays = []struct {
+	start *regexp.Regexp
+	play  func(*replay, []*transcript)
+}{
+	{regexp.MustCompile(`^several hundred port forwards`), slowList},
+	{regexp.MustCompile(`write lock file exists and is not released`), lockHeld},
+	{regexp.MustCompile(`holds the write lock; the client gives up`), lateWrite},
+	{regexp.MustCompile(`requests .*in flight at the same time`), lostUpdate},
+	{regexp.MustCompile(`^a write is waiting for the configuration lock`), readDuringWrite},
+	{regexp.MustCompile(`^the client sent POST .*, apply, async false\) and closed the connection`), clientGaveUp},
 }
 
-// still replays with the clock standing, so that reloads stay under way until the named step.
-func (r *replay) still(steps []*transcript, moveBefore string) {
+// play finds what happens besides the requests, from the start that a scenario names.
+func play(start string) (func(*replay, []*transcript), bool) {
+	for _, p := range plays {
+		if p.start.MatchString(start) {
+			return p.play, true
+		}
+	}
+	return nil, false
+}
+
+// howToPlay chooses by what the recordings say, never by the names of scenarios and files.
+func (r *replay) howToPlay(steps []*transcript) func(*replay, []*transcript) {
+	if p, ok := play(r.sc.StartsFrom); ok {
+		return p
+	}
+	waited := slices.ContainsFunc(steps, func(tr *transcript) bool { return tr.Elapsed >= 1 })
+	if reloadTakes.MatchString(r.sc.StartsFrom) && !waited {
+		return still
+	}
+	return (*replay).each
+}
+
+// still replays with the clock standing: no answer waited for the slow reloads, so they stay under way until a step
+// shows that what was pending is applied.
+func still(r *replay, steps []*transcript) {
 	if set, ok := condition(r.sc.StartsFrom); ok {
 		r.srv.Admin().SetConditions(set)
 	}
+	pending := false
 	for _, tr := range steps {
-		if tr.Does == moveBefore {
+		applied, shown := tr.applied()
+		if pending && applied {
 			r.clock.Advance(time.Minute)
 			time.Sleep(50 * time.Millisecond)
 		}
+		if shown {
+			pending = !applied
+		}
 		r.check(tr, r.exchange(context.Background(), tr))
 	}
+}
+
+// applied reads the state of the apply endpoints out of a recorded answer.
+func (tr *transcript) applied() (applied, shown bool) {
+	state, _ := tr.Response.data()["applied"].(bool)
+	_, shown = tr.Response.data()["applied"]
+	return state, shown
+}
+
+// data is the object in a recorded answer's envelope; nil if there is none.
+func (a recordedResponse) data() map[string]any {
+	var env struct{ Data any }
+	_ = json.Unmarshal(a.Body, &env)
+	object, _ := env.Data.(map[string]any)
+	return object
 }
 
 func slowList(r *replay, steps []*transcript) {
@@ -126,20 +170,37 @@ func lockHeld(r *replay, steps []*transcript) {
 	r.each(steps)
 }
 
-// lateWrite: the first request waits for the lock when its client gives up; later the lock is freed.
+// lateWrite: the first request waits for the lock when its client gives up; the lock is freed before the step that
+// shows what it wrote.
 func lateWrite(r *replay, steps []*transcript) {
 	r.srv.Admin().HoldWriteLock(true)
+	var late *transcript
 	for _, tr := range steps {
 		switch {
 		case tr.Response.Status == nil:
 			r.check(tr, r.sendAndLeave(tr))
+			late = tr
 			continue
-		case strings.Contains(tr.Does, "again"):
+		case late != nil && tr.shows(late):
+			late = nil
 			r.srv.Admin().HoldWriteLock(false)
 			r.settle()
 		}
 		r.step(tr)
 	}
+}
+
+// shows says that the recorded answer has the values that another request sent.
+func (tr *transcript) shows(wrote *transcript) bool {
+	var sent map[string]any
+	_ = json.Unmarshal(wrote.Request.Body, &sent)
+	data := tr.Response.data()
+	for k, v := range sent {
+		if shown, has := data[k]; has && !reflect.DeepEqual(shown, v) {
+			return false
+		}
+	}
+	return data != nil
 }
 
 // sendAndLeave sends, waits until the request is in PHP and waits for something there, and closes the connection.
@@ -167,46 +228,72 @@ func (r *replay) settle() {
 	}
 }
 
-// lostUpdate: both requests have read before either writes; they write in the order of the steps.
+// writersFirst says how many steps from the first on are writes.
+func writersFirst(steps []*transcript) int {
+	n := slices.IndexFunc(steps, func(tr *transcript) bool { return tr.Request.Method == http.MethodGet })
+	if n < 0 {
+		return len(steps)
+	}
+	return n
+}
+
+// lostUpdate: the writes that come first have all read before one of them writes; they write in the order of the steps.
 func lostUpdate(r *replay, steps []*transcript) {
-	gates := []*sim.Gate{sim.NewGate(), sim.NewGate()}
-	answers := []chan received{}
-	for i, g := range gates {
-		r.srv.Inject(sim.Fault{Kind: sim.Block, At: sim.BeforeWrite, Gate: g, Method: "PATCH"})
+	var gates []*sim.Gate
+	var answers []chan received
+	writers := steps[:writersFirst(steps)]
+	for _, tr := range writers {
+		g := sim.NewGate()
+		r.srv.Inject(sim.Fault{Kind: sim.Block, At: sim.BeforeWrite, Gate: g, Method: tr.Request.Method})
 		done := make(chan received, 1)
-		go func() { done <- r.exchange(context.Background(), steps[i]) }()
+		go func() { done <- r.exchange(context.Background(), tr) }()
 		<-g.Arrived()
-		answers = append(answers, done)
+		gates, answers = append(gates, g), append(answers, done)
 	}
 	for i, g := range gates {
 		g.Open()
-		r.check(steps[i], r.await(answers[i]))
+		r.check(writers[i], r.await(answers[i]))
 	}
-	r.each(steps[len(gates):])
+	r.each(steps[len(writers):])
 }
 
+// readDuringWrite: the first write waits while the reads that stand before it are answered.
 func readDuringWrite(r *replay, steps []*transcript) {
+	writer := slices.IndexFunc(steps, func(tr *transcript) bool { return tr.Request.Method != http.MethodGet })
+	if writer < 0 {
+		r.problem(steps[0], "no write among the steps of %q", r.sc.StartsFrom)
+		return
+	}
 	r.srv.Admin().HoldWriteLock(true)
 	done := make(chan received, 1)
-	go func() { done <- r.exchange(context.Background(), steps[1]) }()
+	go func() { done <- r.exchange(context.Background(), steps[writer]) }()
 	for r.clock.Sleepers() < 2 {
 		time.Sleep(5 * time.Millisecond)
 	}
-	r.check(steps[0], r.exchange(context.Background(), steps[0]))
+	for _, tr := range steps[:writer] {
+		r.check(tr, r.exchange(context.Background(), tr))
+	}
 	r.srv.Admin().HoldWriteLock(false)
-	r.check(steps[1], r.await(done))
-	r.each(steps[2:])
+	r.check(steps[writer], r.await(done))
+	r.each(steps[writer+1:])
 }
 
+var notWaiting = regexp.MustCompile(`"async": ?true`)
+
+// clientGaveUp: before the steps a client sent the POST that one of them repeats, waiting for the apply, and left.
 func clientGaveUp(r *replay, steps []*transcript) {
+	again := slices.IndexFunc(steps, func(tr *transcript) bool { return tr.Request.Method == http.MethodPost })
+	if again < 0 {
+		r.problem(steps[0], "no step repeats the request of %q", r.sc.StartsFrom)
+		return
+	}
+	first := *steps[again]
+	first.Request.Body = notWaiting.ReplaceAll(first.Request.Body, []byte(`"async":false`))
 	r.setClock(steps[0])
-	post := &transcript{Name: "setup", Request: recordedRequest{Method: "POST", Path: "/api/v2/firewall/rule",
-		Headers: map[string]string{"X-API-Key": r.srv.APIKey(), "Content-Type": "application/json"},
-		Body:    []byte(`{"type":"pass","interface":["lan"],"ipprotocol":"inet","source":"any","destination":"any","descr":"retry me","apply":true,"async":false}`)}}
-	r.srv.Inject(sim.Fault{Kind: sim.Latency, At: sim.BeforeProcessing, Delay: time.Second, Method: "POST"})
+	r.srv.Inject(sim.Fault{Kind: sim.Latency, At: sim.BeforeProcessing, Delay: time.Second, Method: http.MethodPost})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan received, 1)
-	go func() { done <- r.exchange(ctx, post) }()
+	go func() { done <- r.exchange(ctx, &first) }()
 	for r.clock.Sleepers() < 1 {
 		time.Sleep(5 * time.Millisecond)
 	}
