@@ -89,10 +89,11 @@ func wobbly(u uint16) string {
 	return string([]byte{0xe0 | byte(u>>12), 0x80 | byte(u>>6&0x3f), 0x80 | byte(u&0x3f)})
 }
 
+func TestConformanceFiles(t *testing.T) { canontest.Check(t) }
+
 func TestConformanceCanonicalAccept(t *testing.T) {
 	const file = "canonical_accept.json"
 	var cases struct {
-		Count int `json:"count"`
 		Cases []struct {
 			jsonText
 			Name   string  `json:"name"`
@@ -124,7 +125,7 @@ func TestConformanceCanonicalAccept(t *testing.T) {
 			checkOtherPaths(t, c.bytes(), got)
 		})
 	}
-	checkCount(t, file, len(cases.Cases), cases.Count)
+	canontest.Ran(t, file, map[string]int{"cases": len(cases.Cases)})
 }
 
 // checkOtherPaths asserts that reading without NFC and normalising later, and
@@ -161,7 +162,6 @@ func checkOtherPaths(t *testing.T, text, want []byte) {
 func TestConformanceCanonicalReject(t *testing.T) {
 	const file = "canonical_reject.json"
 	var cases struct {
-		Count int `json:"count"`
 		Cases []struct {
 			jsonText
 			Name   string      `json:"name"`
@@ -189,7 +189,7 @@ func TestConformanceCanonicalReject(t *testing.T) {
 			}
 		})
 	}
-	checkCount(t, file, len(cases.Cases), cases.Count)
+	canontest.Ran(t, file, map[string]int{"cases": len(cases.Cases)})
 }
 
 type digestCase struct {
@@ -216,11 +216,9 @@ func (c digestCase) sum() (canon.Digest, error) {
 func TestConformanceDigests(t *testing.T) {
 	const file = "digests.json"
 	var cases struct {
-		Count       int          `json:"count"`
-		Cases       []digestCase `json:"cases"`
-		RejectCount int          `json:"reject_count"`
-		Rejects     []digestCase `json:"rejects"`
-		Pairs       []struct {
+		Cases   []digestCase `json:"cases"`
+		Rejects []digestCase `json:"rejects"`
+		Pairs   []struct {
 			Name string `json:"name"`
 			A    int    `json:"a"`
 			B    int    `json:"b"`
@@ -250,9 +248,7 @@ func TestConformanceDigests(t *testing.T) {
 			}
 		})
 	}
-	checkCount(t, file+" cases", len(cases.Cases), cases.Count)
-	checkCount(t, file+" rejects", len(cases.Rejects), cases.RejectCount)
-	canontest.Count(t, file+" pairs", len(cases.Pairs))
+	canontest.Ran(t, file, map[string]int{"cases": len(cases.Cases), "rejects": len(cases.Rejects), "pairs": len(cases.Pairs)})
 }
 
 // The idempotency key is the digest that decides whether an operation was
@@ -260,7 +256,6 @@ func TestConformanceDigests(t *testing.T) {
 func TestConformanceIdempotency(t *testing.T) {
 	const file = "idempotency.json"
 	var cases struct {
-		Count int `json:"count"`
 		Cases []struct {
 			Name                 string `json:"name"`
 			Capability           string `json:"capability"`
@@ -293,7 +288,7 @@ func TestConformanceIdempotency(t *testing.T) {
 			}
 		})
 	}
-	checkCount(t, file, len(cases.Cases), cases.Count)
+	canontest.Ran(t, file, map[string]int{"cases": len(cases.Cases)})
 }
 
 // Every stored payload is the ASCII encoding of its own value: the encoder
@@ -301,7 +296,6 @@ func TestConformanceIdempotency(t *testing.T) {
 func TestConformanceStoredPayloads(t *testing.T) {
 	const file = "contracts.json"
 	var cases struct {
-		Count int `json:"count"`
 		Cases []struct {
 			Name    string `json:"name"`
 			Payload []byte `json:"payload_b64"`
@@ -320,14 +314,5 @@ func TestConformanceStoredPayloads(t *testing.T) {
 			}
 		})
 	}
-	checkCount(t, file, len(cases.Cases), cases.Count)
-}
-
-// checkCount asserts that the file's own count of cases was met, and logs it.
-func checkCount(t *testing.T, file string, got, want int) {
-	t.Helper()
-	if got != want {
-		t.Errorf("conformance %s: %d cases, the file announces %d", file, got, want)
-	}
-	canontest.Count(t, file, got)
+	canontest.Ran(t, file, map[string]int{"cases": len(cases.Cases)})
 }

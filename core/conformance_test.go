@@ -14,6 +14,8 @@ import (
 	"countersign/core"
 )
 
+func TestConformanceFiles(t *testing.T) { canontest.Check(t) }
+
 // The records of the reference decode, validate and encode to the same bytes;
 // every invalid and every lenient one is refused with its class.
 func TestConformanceContracts(t *testing.T) {
@@ -66,7 +68,8 @@ func TestConformanceContracts(t *testing.T) {
 			}
 		})
 	}
-	canontest.Count(t, "contracts.json", len(file.Cases)+len(file.Invalid)+len(file.Lenient))
+	canontest.Ran(t, "contracts.json", map[string]int{
+		"cases": len(file.Cases), "invalid": len(file.Invalid), "lenient": len(file.Lenient)})
 }
 
 func TestConformanceIdempotency(t *testing.T) {
@@ -95,65 +98,7 @@ func TestConformanceIdempotency(t *testing.T) {
 			t.Errorf("%s: got %s, %v", c.Name, key, err)
 		}
 	}
-	canontest.Count(t, "idempotency.json", len(file.Cases))
-}
-
-func TestConformanceTransitions(t *testing.T) {
-	var file struct {
-		States []struct {
-			State       core.State
-			Terminal    bool
-			Blocks      bool   `json:"blocks_fresh_attempt"`
-			Reserves    bool   `json:"holds_target_reservation"`
-			Interrupted bool   `json:"interrupted_on_restart"`
-			InFlight    bool   `json:"counts_as_in_flight"`
-			Cooldown    bool   `json:"starts_target_cooldown"`
-			Verified    string `json:"verified_fingerprint"`
-		}
-		Matrix []struct {
-			From, To core.State
-			Rule     string
-		}
-		Faults []struct {
-			Boundary  core.Boundary
-			Knowledge core.Knowledge
-			State     core.State
-			Manual    bool `json:"manual_reconciliation"`
-			Retry     bool `json:"automatic_retry"`
-		} `json:"fault_classification"`
-		Outcomes map[core.Outcome]core.State `json:"reconciliation_outcome_target"`
-	}
-	canontest.Load(t, "transitions.json", &file)
-	rules := map[string]core.FingerprintRule{"forbidden": core.FingerprintForbidden,
-		"optional": core.FingerprintOptional, "required": core.FingerprintRequired}
-	for _, s := range file.States {
-		got := []any{s.State.Terminal(), core.BlocksFreshAttempt(s.State), s.State.HoldsReservation(),
-			s.State.Interrupted(), s.State.InFlight(), s.State.StartsCooldown(), s.State.VerifiedFingerprint()}
-		want := []any{s.Terminal, s.Blocks, s.Reserves, s.Interrupted, s.InFlight, s.Cooldown, rules[s.Verified]}
-		for i := range got {
-			if got[i] != want[i] {
-				t.Errorf("%s: fact %d is %v, want %v", s.State, i, got[i], want[i])
-			}
-		}
-	}
-	edges := map[string]core.EdgeRule{"illegal": core.EdgeIllegal, "legal": core.EdgeLegal, "manual_only": core.EdgeManual}
-	for _, m := range file.Matrix {
-		if got := core.Edge(m.From, m.To); got != edges[m.Rule] {
-			t.Errorf("%s to %s: %v, want %s", m.From, m.To, got, m.Rule)
-		}
-	}
-	for _, f := range file.Faults {
-		state, manual := core.Resolve(f.Boundary, f.Knowledge)
-		if state != f.State || manual != f.Manual || f.Retry {
-			t.Errorf("%s, %s: %s %v", f.Boundary, f.Knowledge, state, manual)
-		}
-	}
-	for o, want := range file.Outcomes {
-		if got, ok := o.Target(); !ok || got != want {
-			t.Errorf("%s leads to %s, want %s", o, got, want)
-		}
-	}
-	canontest.Count(t, "transitions.json", len(file.States)+len(file.Matrix)+len(file.Faults)+len(file.Outcomes))
+	canontest.Ran(t, "idempotency.json", map[string]int{"cases": len(file.Cases)})
 }
 
 // testContract is a contract as the evidence cases describe it.
@@ -320,7 +265,8 @@ func TestConformanceConfirmation(t *testing.T) {
 			}
 		})
 	}
-	canontest.Count(t, "confirmation.json", len(file.Cases)+len(file.Rejects)+len(file.Malformed))
+	canontest.Ran(t, "confirmation.json", map[string]int{
+		"cases": len(file.Cases), "rejects": len(file.Rejects), "malformed": len(file.Malformed)})
 }
 
 type reconciliationEvidence struct {
@@ -459,5 +405,6 @@ func TestConformanceReconciliation(t *testing.T) {
 			}
 		})
 	}
-	canontest.Count(t, "reconciliation.json", len(file.Cases)+len(file.Rejects)+len(file.Malformed))
+	canontest.Ran(t, "reconciliation.json", map[string]int{
+		"cases": len(file.Cases), "rejects": len(file.Rejects), "malformed": len(file.Malformed)})
 }

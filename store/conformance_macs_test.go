@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/canon/canontest"
 	"countersign/core"
 )
 
@@ -35,7 +36,7 @@ func TestConformanceContractMACs(t *testing.T) {
 			MAC     string
 		}
 	}
-	readCases(t, &cases, "contracts.json")
+	canontest.Load(t, "contracts.json", &cases)
 	for _, c := range cases.Cases {
 		payload, err := base64.StdEncoding.DecodeString(c.Payload)
 		if err != nil {
@@ -50,7 +51,7 @@ func TestConformanceContractMACs(t *testing.T) {
 			t.Errorf("%s: the MAC holds for another store id", c.Name)
 		}
 	}
-	t.Logf("contracts.json: %d MACs", len(cases.Cases))
+	canontest.Ran(t, "contracts.json", map[string]int{"stores": len(cases.Stores), "cases": len(cases.Cases)})
 }
 
 // eventCase is one audit event of the cases.
@@ -111,7 +112,7 @@ func TestConformanceAuditEvents(t *testing.T) {
 			Rows    []eventCase
 		}
 	}
-	readCases(t, &cases, "audit_events.json")
+	canontest.Load(t, "audit_events.json", &cases)
 	m := newMACs(cases.StoreID, unhex(t, cases.Key))
 	for _, c := range cases.Chains {
 		chain, reason := checkChain(m, core.Contract{State: c.State, StateVersion: c.Version}, eventRows(c.Events))
@@ -137,7 +138,8 @@ func TestConformanceAuditEvents(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.Name, reason, want)
 		}
 	}
-	t.Logf("audit_events.json: %d chains, %d single events, %d flawed chains", len(cases.Chains), len(cases.Single), len(cases.Invalid))
+	canontest.Ran(t, "audit_events.json", map[string]int{
+		"chains": len(cases.Chains), "single": len(cases.Single), "invalid": len(cases.Invalid)})
 }
 
 // Marks and baselines are written and read byte for byte; a mark that no
@@ -172,7 +174,7 @@ func TestConformanceAnchor(t *testing.T) {
 			MarkAfter   uint64 `json:"mark_after"`
 		} `json:"before_executing"`
 	}
-	readCases(t, &cases, "anchor.json")
+	canontest.Load(t, "anchor.json", &cases)
 	check := func(key, id, k, value, mac string) error {
 		return checkAnchorRow(newMACs(id, unhex(t, k)), key, text{value, true}, text{mac, true})
 	}
@@ -206,8 +208,8 @@ func TestConformanceAnchor(t *testing.T) {
 		}
 		r.check()
 	}
-	t.Logf("anchor.json: %d marks, %d baselines, %d reads, %d executions", len(cases.Marks), len(cases.Provisioning),
-		len(cases.Reads), len(cases.Before))
+	canontest.Ran(t, "anchor.json", map[string]int{"high_water_mark": len(cases.Marks), "provisioning": len(cases.Provisioning),
+		"reads": len(cases.Reads), "before_executing": len(cases.Before)})
 }
 
 // A baseline that ours writes has the bytes and the MAC that the reference
@@ -224,7 +226,7 @@ func TestConformanceProvisioningBytes(t *testing.T) {
 			MAC     string
 		}
 	}
-	readCases(t, &cases, "anchor.json")
+	canontest.Load(t, "anchor.json", &cases)
 	for _, c := range cases.Provisioning {
 		at, err := time.Parse(time.RFC3339, c.At)
 		if err != nil {
@@ -240,5 +242,5 @@ func TestConformanceProvisioningBytes(t *testing.T) {
 		}
 		r.check()
 	}
-	t.Logf("anchor.json: %d baselines written", len(cases.Provisioning))
+	canontest.Ran(t, "anchor.json", map[string]int{"provisioning": len(cases.Provisioning)})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/canon/canontest"
 	"countersign/core"
 )
 
@@ -362,9 +363,10 @@ var deviations = map[string]map[int]deviation{
 
 func replayFile(t *testing.T, file string) {
 	var cases struct{ Scenarios []opsScenario }
-	readCases(t, &cases, file)
+	canontest.Load(t, file, &cases)
 	steps, different := 0, 0
 	for _, s := range cases.Scenarios {
+		steps += len(s.Steps)
 		t.Run(s.Name, func(t *testing.T) {
 			r := newReplay(t, s)
 			for i, step := range s.Steps {
@@ -381,12 +383,12 @@ func replayFile(t *testing.T, file string) {
 					t.Fatalf("step %d %s %s: %s, want %s", i, step.Op, step.Contract, got, want)
 				}
 				r.checkState(step, want)
-				steps++
 			}
 			r.check()
 		})
 	}
-	t.Logf("%s: %d scenarios, %d steps, %d of them decided otherwise by the lessons", file, len(cases.Scenarios), steps, different)
+	canontest.Ran(t, file, map[string]int{"scenarios": len(cases.Scenarios), "scenarios.*.steps": steps})
+	t.Logf("%s: %d steps are decided otherwise by the lessons", file, different)
 }
 
 func (r *replay) checkState(step opsStep, result string) {
@@ -415,7 +417,7 @@ func TestConformanceDeviationsExist(t *testing.T) {
 	var all []string
 	for _, file := range []string{"store_ops.json", "rate_policy.json"} {
 		var cases struct{ Scenarios []opsScenario }
-		readCases(t, &cases, file)
+		canontest.Load(t, file, &cases)
 		for _, s := range cases.Scenarios {
 			all = append(all, s.Name)
 		}

@@ -4,30 +4,20 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"countersign/canon/canontest"
 )
 
-// conformancePath names a file of the conformance cases.
-func conformancePath(name ...string) string {
-	dir := os.Getenv("COUNTERSIGN_CONFORMANCE")
-	if dir == "" {
-		dir = filepath.Join("..", "testdata", "conformance")
-	}
-	return filepath.Join(append([]string{dir}, name...)...)
-}
+func TestConformanceFiles(t *testing.T) { canontest.Check(t) }
 
-func readCases(t *testing.T, into any, name ...string) {
-	t.Helper()
-	data, err := os.ReadFile(conformancePath(name...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		t.Fatal(err)
-	}
+// conformancePath names a file of the conformance cases. Without a directory
+// it names none, and reading it fails.
+func conformancePath(name ...string) string {
+	dir, _ := canontest.Locate()
+	return filepath.Join(append([]string{dir}, name...)...)
 }
 
 // manifest describes the store files that the reference wrote.
@@ -87,7 +77,7 @@ type corruptStore struct {
 
 func loadManifest(t *testing.T) manifest {
 	var m manifest
-	readCases(t, &m, "stores", "manifest.json")
+	canontest.Load(t, "stores/manifest.json", &m)
 	return m
 }
 

@@ -1,11 +1,13 @@
-// Package canontest finds and loads the conformance cases for the tests of
-// every package. The cases were produced by running the reference
+// Package canontest finds, checks and loads the conformance cases for the
+// tests of every package. The cases were produced by running the reference
 // implementation of the seeds; they are data and never edited.
 package canontest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,64 +18,111 @@ import (
 // directory of conformance cases of the same shape.
 const DirVariable = "COUNTERSIGN_CONFORMANCE"
 
-// Dir returns the directory of the conformance cases: the value of
-// DirVariable, or testdata/conformance of this module.
+// Locate returns the absolute directory of the conformance cases: the value of
+// DirVariable, or testdata/conformance of this module. A relative value counts
+// from the root of the module, since a test runs in its package's directory
+// and not where the variable was set.
+func Locate() (string, error) {
+	dir := os.Getenv(DirVariable)
+	if filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	if dir == "" {
+		dir = filepath.Join("testdata", "conformance")
+	}
+	return filepath.Join(root, dir), nil
+}
+
+// Dir is Locate for a test, which ends where there is no directory.
 func Dir(t testing.TB) string {
 	t.Helper()
-	if dir := os.Getenv(DirVariable); dir != "" {
-		return dir
+	dir, err := Locate()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(moduleRoot(t), "testdata", "conformance")
+	return dir
 }
 
 // moduleRoot walks up from the working directory, which for a test is the
 // directory of its package, to the go.mod file.
-func moduleRoot(t testing.TB) string {
-	t.Helper()
+func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	for {
-		_, err := os.Stat(filepath.Join(dir, "go.mod"))
-		if err == nil {
-			return dir
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("no go.mod above the working directory")
+			return "", errors.New("no go.mod above the working directory")
 		}
 		dir = parent
 	}
 }
 
-// Load decodes the named case file, which must hold one JSON value, into the
-// value that into points at. Numbers that land in an interface are
-// json.Number. Fields that into does not have are ignored.
+// Load decodes the named case file, which must have the shape that the tests
+// know, into the value that into points at. Numbers that land in an interface
+// are json.Number. Fields that into does not have are ignored.
 func Load(t testing.TB, name string, into any) {
 	t.Helper()
-	file, err := os.Open(filepath.Join(Dir(t), filepath.FromSlash(name)))
+	data, err := os.ReadFile(filepath.Join(Dir(t), filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	decoder := json.NewDecoder(file)
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
-		t.Fatalf("conformance %s: %v", name, err)
+	if _, err := measure(name, data); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		t.Fatalf("conformance %s: more than one JSON value", name)
+	if err := decode(data, into); err != nil {
+		t.Fatalf("conformance %s: %v", name, err)
 	}
 }
 
-// Count logs how many cases of a file were run, and fails the test if there
-// were none: an empty or renamed list must not pass unseen.
-func Count(t testing.TB, file string, n int) {
-	t.Helper()
-	if n == 0 {
-		t.Errorf("conformance %s: no cases", file)
-		return
+// decode reads exactly one JSON value.
+func decode(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return err
 	}
-	t.Logf("conformance %s: %d cases", file, n)
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
+
+// Ran logs how many cases of each section of a file a test has run, and fails
+// the test where that is not what the file holds and announces: cases that
+// were renamed, or not decoded, must not pass unseen.
+func Ran(t testing.TB, name string, cases map[string]int) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(Dir(t), filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, err := measure(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, s := range sections(name) {
+		n, ran := cases[s.path]
+		if ran {
+			text += fmt.Sprintf(" %d %s,", n, s.path)
+		}
+		if ran && n != sizes[s.path] {
+			t.Errorf("conformance %s: %d of %d %s were run", name, n, sizes[s.path], s.path)
+		}
+	}
+	for path := range cases {
+		if _, known := sizes[path]; !known {
+			t.Errorf("conformance %s: no section is called %s", name, path)
+		}
+	}
+	t.Logf("conformance %s:%s all of them run", name, text)
 }
