@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,9 +82,6 @@ func loadCapabilityCases(t *testing.T) []capabilityCases {
 		Capabilities []capabilityCases `json:"capabilities"`
 	}
 	canontest.Load(t, "capabilities.json", &file)
-	if len(file.Capabilities) == 0 {
-		t.Fatal("capabilities.json has no capabilities")
-	}
 	return file.Capabilities
 }
 
@@ -134,6 +133,48 @@ func reading(spec core.Spec, target any) core.Reading {
 	return core.Reading{Data: map[string]any{spec.ReadPath: v}}
 }
 
+func TestConformanceFiles(t *testing.T) { canontest.Check(t) }
+
+// The six capabilities of the reference all have cases, in whatever order:
+// the file does not announce how many there are.
+func TestConformanceCapabilitySet(t *testing.T) {
+	missing := []string{"FIREWALL_ALIAS_DESCRIPTION", "NTP_TIME_SERVER_PREFER", "NTP_SETTINGS_OBSERVABILITY_TOGGLES",
+		"LOG_DISPLAY_PREFERENCES", "LOG_RETENTION_SETTINGS", "SYSTEM_TIMEZONE"}
+	for _, cases := range loadCapabilityCases(t) {
+		missing = slices.DeleteFunc(missing, func(symbol string) bool { return symbol == cases.EndpointSymbol })
+	}
+	if len(missing) > 0 {
+		t.Errorf("capabilities.json has no cases of %s", strings.Join(missing, ", "))
+	}
+}
+
+// Both log capabilities fingerprint exactly the fields of the log settings,
+// and take exactly their types.
+func TestConformanceLogSettingsTypes(t *testing.T) {
+	var file struct {
+		Types map[string]string `json:"log_settings_types"`
+	}
+	canontest.Load(t, "capabilities.json", &file)
+	samples := map[string]any{"null": nil, "boolean": true, "integer": int64(1), "string": "text", "list": []any{}}
+	for _, c := range []settings{newLogDisplay(), newLogRetention()} {
+		var names []string
+		for _, field := range c.fields {
+			names = append(names, field.name)
+			types := strings.Split(file.Types[field.name], " or ")
+			for name, value := range samples {
+				if want := slices.Contains(types, name); field.is(value) != want {
+					t.Errorf("%s takes a %s: %v, want %s", field.name, name, !want, file.Types[field.name])
+				}
+			}
+		}
+		slices.Sort(names)
+		if want := slices.Sorted(maps.Keys(file.Types)); !slices.Equal(names, want) {
+			t.Errorf("%s has the fields\n%v, want\n%v", c.spec.EndpointSymbol, names, want)
+		}
+	}
+	canontest.Ran(t, "capabilities.json", map[string]int{"log_settings_types": len(file.Types)})
+}
+
 func TestConformanceCapabilityFacts(t *testing.T) {
 	set, ran := Capabilities(), 0
 	for _, cases := range loadCapabilityCases(t) {
@@ -151,7 +192,7 @@ func TestConformanceCapabilityFacts(t *testing.T) {
 		})
 		ran++
 	}
-	t.Logf("capabilities.json: %d capabilities", ran)
+	canontest.Ran(t, "capabilities.json", map[string]int{"capabilities": ran})
 }
 
 func TestConformanceCapabilityExamples(t *testing.T) {
@@ -167,7 +208,7 @@ func TestConformanceCapabilityExamples(t *testing.T) {
 			ran++
 		}
 	}
-	t.Logf("capabilities.json: %d examples", ran)
+	canontest.Ran(t, "capabilities.json", map[string]int{"capabilities.*.examples": ran})
 }
 
 func checkExample(t *testing.T, c core.Capability, cases capabilityCases, e capabilityExample) {
@@ -269,7 +310,7 @@ func TestConformanceCapabilityRefused(t *testing.T) {
 			ran++
 		}
 	}
-	t.Logf("capabilities.json: %d refusals", ran)
+	canontest.Ran(t, "capabilities.json", map[string]int{"capabilities.*.refused": ran})
 }
 
 func checkRefused(t *testing.T, c core.Capability, r refusedCase) {
