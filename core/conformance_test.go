@@ -343,7 +343,8 @@ func (h *hexText) UnmarshalJSON(data []byte) error {
 func TestConformanceReconciliation(t *testing.T) {
 	var file struct {
 		authorities
-		Cases []struct {
+		Targets map[core.Outcome]core.State `json:"outcome_target_state"`
+		Cases   []struct {
 			Name        string
 			Origin      core.State
 			Contract    testContract
@@ -405,6 +406,11 @@ func TestConformanceReconciliation(t *testing.T) {
 			}
 		})
 	}
-	canontest.Ran(t, "reconciliation.json", map[string]int{
+	for o, want := range file.Targets {
+		if got, ok := o.Target(); !ok || got != want {
+			t.Errorf("%s leads to %s, want %s", o, got, want)
+		}
+	}
+	canontest.Ran(t, "reconciliation.json", map[string]int{"outcome_target_state": len(file.Targets),
 		"cases": len(file.Cases), "rejects": len(file.Rejects), "malformed": len(file.Malformed)})
 }

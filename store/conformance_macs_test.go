@@ -104,6 +104,8 @@ func TestConformanceAuditEvents(t *testing.T) {
 			Events  []eventCase
 		}
 		Single  []eventCase
+		Types   []core.EventType `json:"event_types"`
+		Later   []core.EventType `json:"event_types_of_the_later_two_tier_model"`
 		Invalid []struct {
 			Name    string
 			State   core.State `json:"contract_state"`
@@ -138,7 +140,20 @@ func TestConformanceAuditEvents(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.Name, reason, want)
 		}
 	}
+	for _, kind := range cases.Types {
+		// The first type stands only at the beginning of a chain, which the
+		// chains above have.
+		if reason := checkStep(&core.AuditEvent{Type: kind}); reason == ReasonAuditType && kind != core.EventCreated {
+			t.Errorf("%s is not known inside a chain", kind)
+		}
+	}
+	for _, kind := range cases.Later {
+		if reason := checkStep(&core.AuditEvent{Type: kind}); reason != ReasonAuditType {
+			t.Errorf("%s, of a later model: %q, want %q", kind, reason, ReasonAuditType)
+		}
+	}
 	canontest.Ran(t, "audit_events.json", map[string]int{
+		"event_types": len(cases.Types), "event_types_of_the_later_two_tier_model": len(cases.Later),
 		"chains": len(cases.Chains), "single": len(cases.Single), "invalid": len(cases.Invalid)})
 }
 
