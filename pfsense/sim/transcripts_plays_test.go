@@ -133,8 +133,7 @@ func still(r *replay, steps []*transcript) {
 	for _, tr := range steps {
 		applied, shown := tr.applied()
 		if pending && applied {
-			r.clock.Advance(time.Minute)
-			time.Sleep(50 * time.Millisecond)
+			r.settle()
 		}
 		if shown {
 			pending = !applied
@@ -252,7 +251,7 @@ func lostUpdate(r *replay, steps []*transcript) {
 	}
 	for i, g := range gates {
 		g.Open()
-		r.check(writers[i], r.await(answers[i]))
+		r.check(writers[i], r.await(writers[i], answers[i]))
 	}
 	r.each(steps[len(writers):])
 }
@@ -274,7 +273,7 @@ func readDuringWrite(r *replay, steps []*transcript) {
 		r.check(tr, r.exchange(context.Background(), tr))
 	}
 	r.srv.Admin().HoldWriteLock(false)
-	r.check(steps[writer], r.await(done))
+	r.check(steps[writer], r.await(steps[writer], done))
 	r.each(steps[writer+1:])
 }
 

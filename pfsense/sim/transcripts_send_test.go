@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"countersign/pfsense/sim"
 )
 
 // received is what came back.
@@ -33,17 +35,25 @@ func (r *replay) send(tr *transcript) received {
 	}
 	done := make(chan received, 1)
 	go func() { done <- r.exchange(context.Background(), tr) }()
-	return r.await(done)
+	return r.await(tr, done)
 }
 
-// await waits for an answer, moving the clock on while everybody waits for it.
-func (r *replay) await(done chan received) received {
+// await waits for an answer, moving the clock on while everybody waits for it. Where the recorded answer came at once,
+// it is more patient before it moves the clock: the wait seen may be the end of the request before.
+func (r *replay) await(tr *transcript, done chan received) received {
+	patience := 1
+	if tr.Elapsed < 0.5 {
+		patience = 50
+	}
+	waited := 0
 	for {
 		select {
 		case got := <-done:
 			return got
 		case <-time.After(2 * time.Millisecond):
-			if r.clock.Sleepers() > 1 {
+			if r.clock.Sleepers() <= 1 {
+				waited = 0
+			} else if waited++; waited >= patience {
 				r.clock.Advance(time.Second)
 			}
 		}
@@ -140,6 +150,11 @@ func (r *replay) sendRaw(tr *transcript) received {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 	head, body := rawRequest(tr)
+	var arrived *sim.Gate
+	if declared := tr.Request.Headers["Content-Length"]; tr.Response.Status == nil && declared == strconv.Itoa(len(body)) {
+		arrived = sim.NewGate() // the client leaves when PHP has the whole request, before it has done anything
+		r.srv.Inject(sim.Fault{Kind: sim.Block, At: sim.BeforeProcessing, Gate: arrived, Method: tr.Request.Method})
+	}
 	if _, err := io.WriteString(conn, head); err != nil {
 		r.problem(tr, "sending: %v", err)
 	}
@@ -152,11 +167,7 @@ func (r *replay) sendRaw(tr *transcript) received {
 	}
 	_, _ = io.WriteString(conn, body)
 	if tr.Response.Status == nil {
-		_ = conn.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		time.Sleep(50 * time.Millisecond)
-		_ = r.srv.Wait(ctx)
+		r.leave(conn, arrived)
 		return received{}
 	}
 	resp, err := http.ReadResponse(in, &http.Request{Method: tr.Request.Method})
@@ -170,6 +181,21 @@ func (r *replay) sendRaw(tr *transcript) received {
 		resp.Header.Set("Transfer-Encoding", strings.Join(resp.TransferEncoding, ", "))
 	}
 	return received{resp.StatusCode, resp.Header, got}
+}
+
+// leave closes the connection without reading an answer, and waits until the appliance is done.
+func (r *replay) leave(conn net.Conn, arrived *sim.Gate) {
+	if arrived == nil { // a part of a request never gets to PHP, so there is nothing to wait for but a mistake
+		_ = conn.Close()
+		time.Sleep(50 * time.Millisecond)
+	} else {
+		<-arrived.Arrived()
+		_ = conn.Close()
+		arrived.Open()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = r.srv.Wait(ctx)
 }
 
 var abbreviated = regexp.MustCompile(`a+… \((\d+) times a\)`)
