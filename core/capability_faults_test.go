@@ -87,6 +87,7 @@ func (row faultRow) endFor(symbol string, dir core.Direction) core.State {
 type sendStage struct {
 	spec    core.Spec
 	dir     core.Direction
+	fields  core.Object
 	id      string
 	sim     *sim.Server
 	before  sim.Snapshot
@@ -103,7 +104,7 @@ func newSendStage(t *testing.T, spec core.Spec, dir core.Direction) *sendStage {
 	r := newRig(t, rigOptions{simServer: practice(t, sim.Profile271)})
 	d, err := r.engine.Prepare(ctx(), spec.EndpointSymbol, fields, "")
 	r.must(err)
-	s := &sendStage{spec: spec, dir: dir, sim: r.sim, folder: r.dir, secrets: textsOf(fields)}
+	s := &sendStage{spec: spec, dir: dir, fields: fields, sim: r.sim, folder: r.dir, secrets: textsOf(fields)}
 	s.id = r.confirmedChange(change{spec.EndpointSymbol, d.Observation.Label, fields})
 	if dir == core.Backward {
 		r.execute(s.id)
