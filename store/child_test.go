@@ -36,6 +36,8 @@ func playChild(part string, args []string) int {
 		return playOpenChild(args)
 	case "lock":
 		return playLockChild(args)
+	case "flight":
+		return playFlightChild(args)
 	case "race":
 		return playRaceChild(args)
 	}

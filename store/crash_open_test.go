@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -52,6 +53,12 @@ func content(t *testing.T, path string) string {
 	}
 	db := layer{}.connect(copied, inspectOptions("rw"), 1)
 	defer db.Close()
+	return everything(t, db)
+}
+
+// everything is the schema and every row of an open database.
+func everything(t *testing.T, db *sql.DB) string {
+	t.Helper()
 	objects := rowsOf(t, db, "SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2")
 	all := []any{objects}
 	for _, o := range objects {
