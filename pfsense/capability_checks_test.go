@@ -105,6 +105,7 @@ func checkNeighbours(b *bench) {
 		if len(o.Neighbours) != 0 {
 			b.t.Error("a settings object has neighbours")
 		}
+		b.spared = "a settings object has none"
 		return
 	}
 	for name, edit := range map[string]func([]any) []any{
@@ -114,7 +115,8 @@ func checkNeighbours(b *bench) {
 		"moved":   func(rows []any) []any { slices.Reverse(rows); return rows },
 	} {
 		if name == "moved" && len(o.Neighbours) < 2 {
-			continue // one neighbour has no order
+			b.t.Log("not moved: one neighbour has no order")
+			continue
 		}
 		edited := deepCopy(r)
 		edited.Data[b.spec.ReadPath] = edit(edited.Data[b.spec.ReadPath].([]any))
@@ -207,7 +209,7 @@ func (b *bench) forward(req core.Request, o core.Observation) []byte {
 // appliance itself refuses, as proof, and nothing is written.
 func checkGuard(b *bench) {
 	if b.test.unguarded != "" {
-		b.t.Logf("no guard: %s", b.test.unguarded)
+		b.spared = b.test.unguarded
 		if _, _, o := b.prepare(); o.Guard != nil {
 			b.t.Error("there is a guard after all")
 		}

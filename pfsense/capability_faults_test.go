@@ -8,7 +8,9 @@ import (
 )
 
 // faultCase is a trouble of the field and the state it must end in, whatever
-// the capability (seed 003, fault decisions; design section 4, rule 3).
+// the capability (seed 003, fault decisions; design section 4, rule 3). Here
+// the exchange is judged on every version; core's TestCapabilityFaults carries
+// every fault through the engine.
 type faultCase struct {
 	fault sim.Fault
 	want  core.State
