@@ -200,7 +200,9 @@ func withStoreKeys(ctx context.Context, c command.Config, do func(keys.Keyring, 
 
 func withStore(ctx context.Context, c command.Config, do func(keys.Keyring, *store.Store) error) error {
 	return withStoreKeys(ctx, c, func(ring keys.Keyring, k keys.StoreKeys) error {
-		s, err := store.Open(ctx, storeOptions(c, k, core.SystemClock{}))
+		options := storeOptions(c, k, core.SystemClock{})
+		options.Existing = true // a command that reads makes no store
+		s, err := store.Open(ctx, options)
 		if err != nil {
 			return command.StoreError(err)
 		}

@@ -19,6 +19,9 @@ var (
 	ErrPath = errors.New("the store's path is not acceptable")
 	// ErrMissing: there is no store at this path; opening never creates one.
 	ErrMissing = errors.New("there is no store at this path")
+	// ErrEmpty: the file has no table yet. Opening may make it a store;
+	// nothing that only reads does, and there is nothing to verify.
+	ErrEmpty = errors.New("the file is empty and not a store yet")
 	// ErrExists: something is already at the path where a store was to be made.
 	ErrExists = errors.New("there is already a file at this path")
 	// ErrOptions: a key that is too short, or another unusable option.

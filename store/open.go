@@ -29,6 +29,9 @@ type Options struct {
 	// core.MinimumSettle; a negative one is no window, for replays of
 	// recorded cases only.
 	Settle time.Duration
+	// Existing refuses a file that is not a store yet (ErrEmpty) instead of
+	// making it one.
+	Existing bool
 	// Progress, if not nil, is told how many contracts of how many the
 	// verified scan has passed. It is called from one goroutine at a time.
 	Progress func(done, total int)
@@ -135,8 +138,9 @@ func Create(ctx context.Context, o Options) (*Store, error) {
 
 // Open verifies a store completely and opens it. It looks before it touches:
 // a store that is refused (ErrRefused with a Refusal) is byte-identical
-// afterwards. An empty file becomes a new store; a missing one is ErrMissing.
-// Stores of schema 6 and 7 are migrated after they were verified.
+// afterwards. An empty file becomes a new store, or with Existing is ErrEmpty;
+// a missing one is ErrMissing. Stores of schema 6 and 7 are migrated after they
+// were verified.
 //
 // Records with a flaw of their own are quarantined (Quarantined) and the rest
 // can be used. Only where the reference wrote the file and our own tables are

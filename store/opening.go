@@ -19,6 +19,9 @@ func (s *Store) bringUp(ctx context.Context, o Options, size int64) error {
 			return err
 		}
 	}
+	if f.blank && o.Existing {
+		return ErrEmpty
+	}
 	if f.blank {
 		if made, err := s.initialise(ctx, o); made || err != nil {
 			return err

@@ -26,7 +26,8 @@ type Report struct {
 
 // Verify checks a store or a copy of one completely and changes nothing: a
 // store of an older schema is not migrated. It is strict: one flawed record
-// is enough to refuse, with that record's class. The error is nil exactly if
+// is enough to refuse, with that record's class, and a file that is not a store
+// yet is ErrEmpty. The error is nil exactly if
 // the report is OK; progress may be nil.
 func Verify(ctx context.Context, o Options, progress func(done, total int)) (Report, error) {
 	r := Report{Path: o.Path, StoreID: o.StoreID}
@@ -56,13 +57,16 @@ func (r *Report) verify(ctx context.Context, o Options, progress func(done, tota
 	case !exists:
 		return ErrMissing
 	case size == 0:
-		return nil // an empty file is an empty store
+		return ErrEmpty
 	}
 	o.Progress = progress
 	f, err := newStore(o).inspect(ctx, o, true)
 	r.take(f)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case f.blank: // tables were never made, or their transaction was undone
+		return ErrEmpty
 	}
 	if len(f.flaws) > 0 {
 		return refuse(f.flaws[0].Reason)
