@@ -59,7 +59,10 @@ func refusedCases() []refusedOnSim {
 		refusedOnSim{name: "no details", target: alias("dns_ports"), want: "2 addresses but 0 details", class: t, harm: otherwise},
 		refusedOnSim{name: "dangling nested alias", target: alias("nested_hosts"), setup: set("aliases/alias/1/name", "renamed"),
 			want: "names an alias that does not exist", class: t, harm: refusesIt},
-		refusedOnSim{name: "too many bytes", values: core.Object{"description": long}, want: "1200 bytes", class: r, harm: refusesIt},
+		refusedOnSim{name: "too many bytes", values: core.Object{"description": long}, want: "would not be stored as it is: 1200 bytes", class: r, harm: refusesIt},
+		refusedOnSim{name: "control character", values: core.Object{"description": "a\x02"}, want: "control characters damage", class: r, harm: otherwise},
+		refusedOnSim{name: "no character", values: core.Object{"description": "a\uffff"}, want: "U+FFFE and U+FFFF damage", class: r, harm: otherwise},
+		refusedOnSim{name: "no text", values: core.Object{"description": int64(5)}, want: "description must be text", class: r, harm: refusesIt},
 		refusedOnSim{name: "white space", values: core.Object{"description": " \t "}, want: "only white space", class: r, harm: notAsSent},
 		refusedOnSim{name: "stored description too long", setup: set("aliases/alias/1/descr", long), want: "the description could not be written back", class: t, harm: otherwise},
 		refusedOnSim{name: "missing", target: alias("no_such_alias"), want: "removed or renamed", class: core.ErrTargetMissing, harm: otherwise},
@@ -77,8 +80,12 @@ func refusedCases() []refusedOnSim {
 			c.Set("aliases/alias/1/address", strings.TrimSpace(strings.Repeat("192.0.2.1 ", 128)))
 			c.Set("aliases/alias/1/detail", "")
 		}, values: add("192.0.2.66"), want: "would have 129 entries", class: r, harm: refusesIt},
-		refusedOnSim{name: "separator in a detail", values: add("192.0.2.66 a||b"), want: "line 1 to add has a detail", class: r, harm: notAsSent},
-		refusedOnSim{name: "detail that moves the separator", values: add("192.0.2.66 a|", "192.0.2.67 b"), want: "line 1 to add has a detail", class: r, harm: notAsSent},
+		refusedOnSim{name: "control character", values: add("192.0.2.66 a\x02"), want: "line 1 to add has control characters", class: r, harm: otherwise},
+		refusedOnSim{name: "line break", values: add("192.0.2.66 a\nb"), want: "line 1 to add has a line break", class: r, harm: otherwise},
+		refusedOnSim{name: "detail too long", values: add("192.0.2.66 " + long), want: "has a detail that cannot be stored: 1200 bytes", class: r, harm: otherwise},
+		refusedOnSim{name: "address too long", values: add(strings.Repeat("d", maxTextBytes+1)), want: "line 1 to add is too long", class: r, harm: refusesIt},
+		refusedOnSim{name: "separator in a detail", values: add("192.0.2.66 a||b"), want: "separates details", class: r, harm: notAsSent},
+		refusedOnSim{name: "detail that moves the separator", values: add("192.0.2.66 a|", "192.0.2.67 b"), want: "separates details", class: r, harm: notAsSent},
 	)
 	on("FIREWALL_RULE_ENABLED",
 		refusedOnSim{name: "match rule", setup: set("filter/rule/1/type", "match"), want: "rules of this type", class: t, harm: refusesIt},
@@ -90,6 +97,11 @@ func refusedCases() []refusedOnSim {
 		refusedOnSim{name: "several interfaces", setup: set("filter/rule/1/interface", "wan,lan"), want: "several interfaces", class: t, harm: refusesIt},
 		refusedOnSim{name: "leftover port", setup: set("filter/rule/1/destination/port", "443"), want: "leftover options", class: t, harm: cannotUndo},
 		refusedOnSim{name: "tracker not unique", setup: func(c *sim.Config) { c.Duplicate("filter/rule", 1) }, want: "only one of them", class: core.ErrTargetDuplicate, harm: otherwise},
+	)
+	on("FIREWALL_RULE_DESCRIPTION",
+		refusedOnSim{name: "too many bytes", values: core.Object{"description": long}, want: "would not be stored as it is: 1200 bytes", class: r, harm: refusesIt},
+		refusedOnSim{name: "control character", values: core.Object{"description": "a\x02"}, want: "control characters damage", class: r, harm: otherwise},
+		refusedOnSim{name: "white space", values: core.Object{"description": " \t "}, want: "only white space", class: r, harm: notAsSent},
 	)
 	on("NAT_PORT_FORWARD_ENABLED",
 		refusedOnSim{name: "linked rule is gone", setup: func(c *sim.Config) { c.Delete("filter/rule/2") }, want: "one linked rule and has 0", class: t, harm: otherwise},
@@ -126,7 +138,7 @@ func refusedCases() []refusedOnSim {
 		refusedOnSim{name: "fewer than three servers", setup: remote("remoteserver", "192.0.2.50", "logall", ""), want: "fewer than three servers", class: t, harm: refusesIt},
 		refusedOnSim{name: "off but stored", setup: set("syslog/remoteserver", "192.0.2.50"), want: "erases them", class: t, harm: cannotUndo},
 		refusedOnSim{name: "too few entries", values: core.Object{"format": "rfc3164", "reverseorder": false, "nentries": int64(4), "filterdescriptions": int64(1), "rawfilter": false},
-			want: "5 to 20000", class: r, harm: refusesIt},
+			want: "not valid: the firewall shows 5 to 20000", class: r, harm: refusesIt},
 		refusedOnSim{name: "too few entries now", setup: set("syslog/nentries", "4"), want: "present state could not be written back: the firewall shows", class: t, harm: otherwise},
 	)
 	on("LOG_RETENTION_SETTINGS",
@@ -143,7 +155,7 @@ func TestCapabilityRefusals(t *testing.T) {
 	for _, test := range suiteCases() {
 		suite[test.symbol] = test
 	}
-	agreed := map[harm]int{}
+	agreed, said := map[harm]int{}, map[string]messages{}
 	for _, c := range refusedCases() {
 		t.Run(c.symbol+"/"+c.name, func(t *testing.T) {
 			test := suite[c.symbol]
@@ -164,8 +176,12 @@ func TestCapabilityRefusals(t *testing.T) {
 			stored := b.server.StoredXML("")
 			err := b.tryToPrepare()
 			if !errors.Is(err, c.class) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v", err)
+				t.Fatalf("got %v", err)
 			}
+			if said[c.symbol] == nil {
+				said[c.symbol] = messages{}
+			}
+			said[c.symbol].add(c.want, err)
 			if b.server.StoredXML("") != stored {
 				t.Error("refusing changed something")
 			}
@@ -173,8 +189,31 @@ func TestCapabilityRefusals(t *testing.T) {
 			agreed[c.harm]++
 		})
 	}
+	for _, m := range said {
+		m.mustDiffer(t)
+	}
 	for _, h := range []harm{refusesIt, notAsSent, cannotUndo, halfDone, otherwise} {
 		t.Logf("%3d refused, where the appliance %s", agreed[h], h)
+	}
+}
+
+// messages are what one capability's refusals say, by the part that is the
+// reason's own.
+type messages map[string][]string
+
+func (m messages) add(own string, err error) { m[own] = append(m[own], err.Error()) }
+
+// mustDiffer: no message can be taken for that of another reason.
+func (m messages) mustDiffer(t *testing.T) {
+	t.Helper()
+	for own, texts := range m {
+		for other := range m {
+			for _, text := range texts {
+				if other != own && strings.Contains(text, other) {
+					t.Errorf("the refusal for %q also says %q", own, other)
+				}
+			}
+		}
 	}
 }
 
@@ -267,7 +306,7 @@ func (b *bench) forced() (core.Object, []byte) {
 func (b *bench) forcedValues(row core.Object) core.Object {
 	v := b.test.values
 	switch b.test.symbol {
-	case "FIREWALL_ALIAS_DESCRIPTION":
+	case "FIREWALL_ALIAS_DESCRIPTION", "FIREWALL_RULE_DESCRIPTION":
 		return core.Object{"descr": v["description"]}
 	case "FIREWALL_ALIAS_ENTRIES":
 		es := editEntries(padded(row), v)

@@ -71,24 +71,33 @@ func TestAliasEntriesRequest(t *testing.T) {
 	for i := range many {
 		many[i] = "h" + strings.Repeat("x", i%50) + string(rune('a'+i/50)) + ".example.net"
 	}
-	for name, bad := range map[string][2][]any{
-		"nothing":                         {{}, {}},
-		"an empty line":                   {{" "}, {}},
-		"a number":                        {{int64(80)}, {}},
-		"a line break":                    {{"192.0.2.1 a\nb"}, {}},
-		"a control character":             {{"192.0.2.1 a\x02"}, {}},
-		"a separator":                     {{"192.0.2.1 a||b"}, {}},
-		"a detail to remove":              {{}, {"192.0.2.1 a"}},
-		"the same twice":                  {{"192.0.2.1", "192.0.2.1 again"}, {}},
-		"the same in two spellings":       {{"2001:db8::1", "2001:DB8:0::1"}, {}},
-		"the same to add and to remove":   {{"192.0.2.1"}, {"192.0.2.1"}},
-		"more than can be looked over":    {many, {}},
-		"a detail of more than the bound": {{"192.0.2.1 " + strings.Repeat("d", maxTextBytes+1)}, {}},
+	said := messages{}
+	for _, bad := range []struct {
+		name, want  string
+		add, remove []any
+	}{
+		{"nothing", "at least one entry to add or one address to remove", []any{}, []any{}},
+		{"an empty line", "line 1 to add is empty", []any{" "}, []any{}},
+		{"a number", "add must be a list of lines", []any{int64(80)}, []any{}},
+		{"a line break", "has a line break in it", []any{"192.0.2.1 a\nb"}, []any{}},
+		{"a control character", "line 1 to add has control characters", []any{"192.0.2.1 a\x02"}, []any{}},
+		{"a separator", "separates details in the firewall's configuration", []any{"192.0.2.1 a||b"}, []any{}},
+		{"a detail to remove", "without its detail", []any{}, []any{"192.0.2.1 a"}},
+		{"the same twice", "line 2 to add names an address for the second time", []any{"192.0.2.1", "192.0.2.1 again"}, []any{}},
+		{"the same in two spellings", "line 2 to add names an address for the second time", []any{"2001:db8::1", "2001:DB8:0::1"}, []any{}},
+		{"the same to add and to remove", "line 1 to remove names an address for the second time", []any{"192.0.2.1"}, []any{"192.0.2.1"}},
+		{"more than can be looked over", "at most 200 entries can be changed at once", many, []any{}},
+		{"a detail of more than the bound", "1025 bytes, and the firewall stores 1024 at most", []any{"192.0.2.1 " + strings.Repeat("d", maxTextBytes+1)}, []any{}},
+		{"an address of more than the bound", "line 1 to add is too long", []any{strings.Repeat("d", maxTextBytes+1)}, []any{}},
 	} {
-		if _, err := parse(bad[0], bad[1]); !errors.Is(err, core.ErrRequest) {
-			t.Errorf("%s: %v", name, err)
+		_, err := parse(bad.add, bad.remove)
+		if !errors.Is(err, core.ErrRequest) || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%s: %v", bad.name, err)
+			continue
 		}
+		said.add(bad.want, err)
 	}
+	said.mustDiffer(t)
 }
 
 func TestAliasEntriesChanges(t *testing.T) {
