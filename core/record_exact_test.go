@@ -7,15 +7,13 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"countersign/canon/canontest"
 )
 
 // exactPayloads are all payloads of the cases, valid or not.
 func exactPayloads(t testing.TB) [][]byte {
-	dir := os.Getenv("COUNTERSIGN_CONFORMANCE")
-	if dir == "" {
-		dir = filepath.Join("..", "testdata", "conformance")
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "contracts.json"))
+	data, err := os.ReadFile(filepath.Join(canontest.Dir(t), "contracts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package canontest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -80,7 +81,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		default:
 			dir[c.file].Data = []byte(strings.ReplaceAll(data, c.old, c.new))
 		}
-		if err := checkDir(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := errors.Join(checkDir(dir)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.file, err, c.want)
 		}
 	}
