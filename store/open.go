@@ -47,7 +47,13 @@ type Options struct {
 	// scheme is the receipt scheme that is written; zero is the newest. Only
 	// tests stand in for an older console with it.
 	scheme core.SchemeVersion
+	// judgeRetry decides about retries; nil is core.JudgeRetry. Only tests stand in
+	// for what an older console knows with it.
+	judgeRetry retryJudge
 }
+
+// retryJudge is core.JudgeRetry, or an older one.
+type retryJudge func(core.Receipt, core.ReceiptClaim) (core.ReceiptOutcome, error)
 
 // layer is how SQLite is reached; tests put others in between.
 type layer struct {
@@ -70,6 +76,7 @@ type Store struct {
 	patience   time.Duration
 	faultPoint func(string)
 	scheme     core.SchemeVersion
+	judgeRetry retryJudge
 
 	writer  *sql.DB // one connection, immediate transactions
 	readers *sql.DB
@@ -89,9 +96,12 @@ var _ core.Store = (*Store)(nil)
 func newStore(o Options) *Store {
 	s := &Store{path: o.Path, storeID: o.StoreID, key: append([]byte(nil), o.IntegrityKey...),
 		clock: o.Clock, limits: o.Limits, settle: o.Settle, patience: o.patience, faultPoint: o.FaultPoint,
-		scheme: o.scheme, own: true}
+		scheme: o.scheme, judgeRetry: o.judgeRetry, own: true}
 	if s.clock == nil {
 		s.clock = core.SystemClock{}
+	}
+	if s.judgeRetry == nil {
+		s.judgeRetry = core.JudgeRetry
 	}
 	if o.Settle == 0 {
 		s.settle = core.MinimumSettle

@@ -18,7 +18,7 @@ func (s *Store) FindReceipt(ctx context.Context, claim core.ReceiptClaim) (*core
 		if err != nil || receipt == nil {
 			return err
 		}
-		outcome, err := core.JudgeRetry(*receipt, claim)
+		outcome, err := s.judgeRetry(*receipt, claim)
 		found = &outcome
 		return err
 	})
@@ -35,7 +35,7 @@ func (t *tx) replay(claim core.ReceiptClaim) (_ loaded, found bool, err error) {
 	if err != nil || receipt == nil {
 		return loaded{}, false, err
 	}
-	outcome, err := core.JudgeRetry(*receipt, claim)
+	outcome, err := t.s.judgeRetry(*receipt, claim)
 	if err != nil {
 		return loaded{}, true, err
 	}

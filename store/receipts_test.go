@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,65 +30,128 @@ func requestOf(v core.RequestVersion, request core.Object) core.Object {
 
 var plainRequest = core.Object{"alias_name": "a", "description": "x"}
 
-// playReceiptChild is a console of its own process, one of two that race for
-// one request key: path, contract, version, scheme.
+// judgeOfOld is JudgeRetry as a console had it that knew nothing after request
+// version 1 and scheme 1: what came after those is moved as far after those
+// of today, and today's rule decides.
+func judgeOfOld(r core.Receipt, claim core.ReceiptClaim) (core.ReceiptOutcome, error) {
+	if r.Version > core.RequestV1 {
+		r.Version += core.CurrentRequestVersion - core.RequestV1
+	}
+	if r.Scheme > core.SchemeV1 {
+		r.Scheme += core.CurrentScheme - core.SchemeV1
+	}
+	return core.JudgeRetry(r, claim)
+}
+
+// The consoles that race for one request key.
+const (
+	oldConsole = "old" // knows and writes version 1 and scheme 1
+	newConsole = "new"
+)
+
+// playReceiptChild is a console of its own process: path, which console it
+// is, which is its contract's id as well. It prints the contract it was
+// answered with, or that the receipt is newer than it knows.
 func playReceiptChild(args []string) int {
-	path, id := args[0], args[1]
-	version, _ := strconv.Atoi(args[2])
-	scheme, _ := strconv.Atoi(args[3])
+	path, console := args[0], args[1]
 	clock := &testClock{now: testStart}
-	s, err := Open(context.Background(), Options{Path: path, StoreID: testID, IntegrityKey: testKey, Clock: clock,
-		Limits: openLimits, Settle: -1, scheme: core.SchemeVersion(scheme)})
+	o := Options{Path: path, StoreID: testID, IntegrityKey: testKey, Clock: clock, Limits: openLimits, Settle: -1}
+	version := core.RequestV2
+	if console == oldConsole {
+		version, o.scheme, o.judgeRetry = core.RequestV1, core.SchemeV1, judgeOfOld
+	}
+	s, err := Open(context.Background(), o)
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
 	defer s.Close()
 	r := &rig{ctx: context.Background(), clock: clock, Store: s}
-	made, err := s.AuthorizeAndCreate(r.ctx, sameRequest(r, id, core.RequestVersion(version), plainRequest))
-	if err != nil {
+	made, err := s.AuthorizeAndCreate(r.ctx, sameRequest(r, console, version, plainRequest))
+	switch {
+	case errors.Is(err, core.ErrRetryNewer):
+		fmt.Print(tooNew)
+	case err != nil:
 		fmt.Println(err)
 		return 1
+	default:
+		fmt.Print(made.ID)
 	}
-	fmt.Print(made.ID)
 	return 0
 }
 
+const tooNew = "newer"
+
+// runConsole runs a console's process to its end.
+func runConsole(t *testing.T, path, console string) string {
+	out, err := child("receipt", path, console).CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v: %s", console, err, out)
+	}
+	return string(out)
+}
+
+// mustHaveRaced: one contract, one authorization spent, and each console told
+// what it can know. The new one replays the old one's receipt; the old one
+// never guesses at the new one's (seed 001, steps 4 and 5).
+func (r *rig) mustHaveRaced(answers map[string]string) (winner string) {
+	r.t.Helper()
+	if r.t.Failed() {
+		r.t.FailNow()
+	}
+	counts, err := r.Counts(r.ctx)
+	r.must(err)
+	if counts.History != 1 {
+		r.t.Fatalf("answers %v, %d contracts", answers, counts.History)
+	}
+	winner = answers[newConsole]
+	want := map[string]string{oldConsole: oldConsole, newConsole: tooNew}[winner]
+	if want == "" || answers[oldConsole] != want {
+		r.t.Fatalf("the new console was answered %q, the old one %q, want %q", winner, answers[oldConsole], want)
+	}
+	if n := r.count("SELECT count(*) FROM cs_consumed"); n != 1 {
+		r.t.Fatalf("%d authorizations were consumed", n)
+	}
+	r.check()
+	return winner
+}
+
+// Whichever console comes second, as processes.
+func TestReceiptMeetsOldAndNewConsole(t *testing.T) {
+	for first, second := range map[string]string{oldConsole: newConsole, newConsole: oldConsole} {
+		t.Run(first+" first", func(t *testing.T) {
+			r := newRig(t, nil)
+			answers := map[string]string{first: runConsole(t, r.opts.Path, first)}
+			answers[second] = runConsole(t, r.opts.Path, second)
+			if winner := r.mustHaveRaced(answers); winner != first {
+				t.Errorf("won by %s", winner)
+			}
+		})
+	}
+}
+
 // An old and a new console race on one request key, as processes: one
-// contract, and both are answered with it (seed 001, step 4).
+// contract, and each is answered with it or told that it cannot know.
 func TestReceiptRaceBetweenOldAndNewConsole(t *testing.T) {
 	const rounds = 6
 	wins := map[string]int{}
-	for round := range rounds {
+	for range rounds {
 		r := newRig(t, nil)
 		var wg sync.WaitGroup
-		answers := make([]string, 2)
-		for i, console := range []string{"old 1 1", "new 2 2"} {
+		var mu sync.Mutex
+		answers := map[string]string{}
+		for _, console := range []string{oldConsole, newConsole} {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				out, err := child("receipt", append([]string{r.opts.Path}, strings.Fields(console)...)...).CombinedOutput()
-				if err != nil {
-					t.Errorf("round %d, %s: %v: %s", round, console, err, out)
-				}
-				answers[i] = string(out)
+				answer := runConsole(t, r.opts.Path, console)
+				mu.Lock()
+				defer mu.Unlock()
+				answers[console] = answer
 			}()
 		}
 		wg.Wait()
-		if t.Failed() {
-			return
-		}
-		counts, err := r.Counts(r.ctx)
-		r.must(err)
-		if answers[0] != answers[1] || counts.History != 1 {
-			t.Fatalf("round %d: answers %q, %d contracts", round, answers, counts.History)
-		}
-		wins[answers[0]]++
-		// The loser's authorization was not spent.
-		if n := r.count("SELECT count(*) FROM cs_consumed"); n != 1 {
-			t.Fatalf("%d authorizations were consumed", n)
-		}
-		r.check()
+		wins[r.mustHaveRaced(answers)]++
 	}
 	t.Logf("receipt race: %d rounds, won by %v", rounds, wins)
 }
@@ -169,23 +231,27 @@ func TestReceiptRefusalsSpendNothing(t *testing.T) {
 		edit   string // of the stored row, under its own MAC again
 		retry  func(r *rig) core.Creation
 		want   error
+		says   bool // that the generating version is not known
 	}{
 		"changed": {0, "", func(r *rig) core.Creation {
 			return sameRequest(r, "b", core.RequestV2, core.Object{"alias_name": "a", "description": "y"})
-		}, core.ErrRetryChanged},
-		"unknown version": {0, "", func(r *rig) core.Creation { return sameRequest(r, "b", 7, plainRequest) }, core.ErrRetryUnknownVersion},
+		}, core.ErrRetryChanged, false},
+		"unknown version": {0, "", func(r *rig) core.Creation { return sameRequest(r, "b", 7, plainRequest) }, core.ErrRetryUnknownVersion, false},
 		"from the future": {0, "request_version = 9", func(r *rig) core.Creation {
 			return sameRequest(r, "b", core.RequestV2, plainRequest)
-		}, core.ErrRetryNewer},
+		}, core.ErrRetryNewer, false},
 		"legacy, unknown version": {0, "request_version = 0", func(r *rig) core.Creation {
 			return sameRequest(r, "b", core.RequestV2, plainRequest)
-		}, core.ErrRetryWeakDigest},
+		}, core.ErrRetryWeakDigest, true},
+		"legacy, unknown scheme": {0, "scheme_version = 0", func(r *rig) core.Creation {
+			return sameRequest(r, "b", core.RequestV2, plainRequest)
+		}, core.ErrRetryWeakDigest, true},
 		"legacy, known version, weak digest": {core.SchemeV1, "lossless = 0", func(r *rig) core.Creation {
 			return sameRequest(r, "b", core.RequestV1, plainRequest)
-		}, core.ErrRetryWeakDigest},
+		}, core.ErrRetryWeakDigest, false},
 		"not representable": {core.SchemeV1, "", func(r *rig) core.Creation {
 			return sameRequest(r, "b", core.RequestV1, core.Object{"alias_name": "a", "description": " x"})
-		}, core.ErrRetryUnrepresentable},
+		}, core.ErrRetryUnrepresentable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(o *Options) { o.scheme = c.scheme })
@@ -198,8 +264,16 @@ func TestReceiptRefusalsSpendNothing(t *testing.T) {
 			if c.edit != "" {
 				r.rewriteReceipt(c.edit)
 			}
-			if _, err := r.AuthorizeAndCreate(r.ctx, c.retry(r)); !errors.Is(err, c.want) {
+			before := everything(t, r.readers)
+			_, err = r.AuthorizeAndCreate(r.ctx, c.retry(r))
+			if !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)
+			}
+			if strings.Contains(err.Error(), "generating version is not known") != c.says {
+				t.Fatalf("a known and an unknown generating version are not told apart: %v", err)
+			}
+			if everything(t, r.readers) != before {
+				t.Fatal("the refusal left something behind")
 			}
 			if n := r.count("SELECT count(*) FROM cs_consumed"); n != 1 {
 				t.Fatalf("%d authorizations were consumed", n)
