@@ -1,12 +1,14 @@
 package store
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +72,7 @@ func TestNothingReachesExpirePrepared(t *testing.T) {
 }
 
 // The store cannot contact the appliance or the anchor: it knows none of
-// their ports, so nothing it does, expiry included, can touch them.
+// their ports and no network, so nothing it does, expiry included, can touch them.
 func TestTheStoreKnowsNoApplianceAndNoAnchor(t *testing.T) {
 	ports := map[string]bool{"Anchor": true, "Reader": true, "Sender": true, "Loader": true}
 	core := 0
@@ -85,6 +87,15 @@ func TestTheStoreKnowsNoApplianceAndNoAnchor(t *testing.T) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, spec := range parsed.Imports {
+			switch name, err := strconv.Unquote(spec.Path.Value); {
+			case err != nil:
+				t.Fatal(err)
+			case name == "net/url": // names a database file, and contacts nothing
+			case name == "net", strings.HasPrefix(name, "net/"), name == "crypto/tls", name == "os/exec":
+				t.Errorf("%s imports %s", path, name)
+			}
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok {
@@ -116,10 +127,20 @@ func TestExpirePreparedPreconditions(t *testing.T) {
 		return h.Mark
 	}
 	mark := markOf()
+	says := map[string]string{
+		"its window is open": "has not expired", "one microsecond is left": "has not expired",
+		"another version was seen": "changed meanwhile", "it has another version by now": "changed meanwhile",
+		"it has expired already": "only a PREPARED contract", "it was confirmed": "is confirmed",
+	}
 	refuse := func(why string, version int64) {
 		t.Helper()
-		if _, err := r.ExpirePrepared(r.ctx, c.ID, version); err == nil {
-			t.Fatalf("expired although %s", why)
+		before := everything(t, r.readers)
+		_, err := r.ExpirePrepared(r.ctx, c.ID, version)
+		if !errors.Is(err, core.ErrConflict) || !strings.Contains(err.Error(), says[why]) {
+			t.Fatalf("although %s: got %v, want %v: %s", why, err, core.ErrConflict, says[why])
+		}
+		if everything(t, r.readers) != before {
+			t.Fatalf("although %s: the refusal left something behind", why)
 		}
 	}
 	refuse("its window is open", c.StateVersion)
@@ -131,7 +152,7 @@ func TestExpirePreparedPreconditions(t *testing.T) {
 	if err != nil || expired.State != core.Expired {
 		t.Fatalf("got %s, %v", expired.State, err)
 	}
-	refuse("it has expired already", c.StateVersion)
+	refuse("it has another version by now", c.StateVersion)
 	refuse("it has expired already", expired.StateVersion)
 	if markOf() != mark {
 		t.Fatal("expiring moved the high-water mark")
