@@ -106,6 +106,7 @@ func playFault(t *testing.T, row faultRow, dir core.Direction) string {
 	if sent.Mutations != row.sends {
 		t.Fatalf("%d requests reached the appliance, want %d", sent.Mutations, row.sends)
 	}
+	mustHaveItsOwnConnection(t, sent, before.Connections)
 	line := faultLine{dir: dir, row: row, state: c.State, bytes: requestBytes(t, sent, row.sends), last: "none", failure: "-"}
 	if row.refused() {
 		r.checkRefused(id, p, events)
@@ -310,22 +311,42 @@ func lastNote(t testing.TB, r *rig, id string) core.Note {
 }
 
 // requestBytes says whether any byte of a change reached the appliance: none
-// may where nothing was sent.
+// may where nothing was sent. What arrived on a connection is what its
+// readings are long, and all the rest belongs to a change, a request that was
+// cut short included.
 func requestBytes(t *testing.T, sent sim.Wire, sends int) string {
 	t.Helper()
-	bytes := 0
+	bytes := int64(0)
+	for _, n := range sent.Spoken {
+		bytes += n
+	}
 	for _, request := range sent.Log {
-		if request.Method != http.MethodGet {
-			bytes += request.Bytes
+		if request.Method == http.MethodGet {
+			bytes -= int64(request.Bytes)
 		}
 	}
-	if (bytes > 0) != (sends > 0) {
+	if bytes < 0 || (bytes > 0) != (sends > 0) {
 		t.Fatalf("%d bytes of changes reached the appliance, with %d sends", bytes, sends)
 	}
 	if bytes > 0 {
 		return "some"
 	}
 	return "0"
+}
+
+// mustHaveItsOwnConnection: a change goes over a connection that was opened
+// for it and carries nothing else.
+func mustHaveItsOwnConnection(t *testing.T, sent sim.Wire, before int) {
+	t.Helper()
+	carried := map[int]int{}
+	for _, request := range sent.Log {
+		carried[request.Connection]++
+	}
+	for _, request := range sent.Log {
+		if n := request.Connection; request.Method != http.MethodGet && (n <= before || carried[n] != 1) {
+			t.Fatalf("a change went over connection %d, which carried %d requests; %d were open before", n, carried[n], before)
+		}
+	}
 }
 
 // mustBeReserved reads the file: exactly a contract whose state holds its

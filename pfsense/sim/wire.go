@@ -3,6 +3,7 @@ package sim
 import (
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,10 @@ type Wire struct {
 	Committed   int   // requests that replaced the stored configuration
 	BytesIn     int64 // bytes received on all connections, TLS included
 	BytesOut    int64 // bytes sent
-	Log         []WireRequest
+	// Spoken has, for each connection from number 1 on, the bytes that arrived on it inside TLS, whether or not they ever
+	// became a request. Handshake, alerts and sealing are not among them. Exact for TLS 1.3; 0 before that.
+	Spoken []int64
+	Log    []WireRequest
 }
 
 // WireRequest is one request as it arrived.
@@ -36,11 +40,15 @@ type WireRequest struct {
 
 // Since is what came after an earlier snapshot.
 func (w Wire) Since(before Wire) Wire {
+	spoken := slices.Clone(w.Spoken)
+	for i, n := range before.Spoken {
+		spoken[i] -= n
+	}
 	return Wire{
 		Connections: w.Connections - before.Connections, Requests: w.Requests - before.Requests,
 		Mutations: w.Mutations - before.Mutations, Committed: w.Committed - before.Committed,
 		BytesIn: w.BytesIn - before.BytesIn, BytesOut: w.BytesOut - before.BytesOut,
-		Log: w.Log[min(len(before.Log), len(w.Log)):],
+		Spoken: spoken, Log: w.Log[min(len(before.Log), len(w.Log)):],
 	}
 }
 
@@ -48,6 +56,7 @@ func (w Wire) Since(before Wire) Wire {
 type wireLog struct {
 	mu          sync.Mutex
 	connections int
+	spoken      []int64
 	in, out     atomic.Int64
 	requests    []*WireRequest
 }
@@ -56,7 +65,14 @@ func (l *wireLog) connected() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.connections++
+	l.spoken = append(l.spoken, 0)
 	return l.connections
+}
+
+func (l *wireLog) spoke(conn int, bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spoken[conn-1] += bytes
 }
 
 func (l *wireLog) begin(now time.Time, conn int, r *http.Request, faults []*armed) *WireRequest {
@@ -90,7 +106,8 @@ func (l *wireLog) update(rec *WireRequest, change func(*WireRequest)) {
 func (l *wireLog) snapshot() Wire {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w := Wire{Connections: l.connections, Requests: len(l.requests), BytesIn: l.in.Load(), BytesOut: l.out.Load()}
+	w := Wire{Connections: l.connections, Requests: len(l.requests), BytesIn: l.in.Load(), BytesOut: l.out.Load(),
+		Spoken: slices.Clone(l.spoken)}
 	for _, rec := range l.requests {
 		if rec.Method != http.MethodGet {
 			w.Mutations++
@@ -109,6 +126,7 @@ type countedConn struct {
 	log    *wireLog
 	number int
 	peeked []byte
+	tls    records
 	closed func(net.Conn) // called once, when the connection is closed
 	once   sync.Once
 }
@@ -129,7 +147,43 @@ func (c *countedConn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	c.log.in.Add(int64(n))
+	if spoken := c.tls.spoken(p[:n]); spoken > 0 {
+		c.log.spoke(c.number, spoken)
+	}
 	return n, err
+}
+
+// records follows the TLS records of a client (RFC 8446, section 5) to know how much it says, without their key.
+type records struct {
+	head     []byte // of the record that has begun, up to five bytes
+	rest     int    // what is still to come of that record
+	finished bool   // the client's end of the handshake has passed: the first sealed record
+}
+
+// spoken is how many bytes of application data the records hold that end or begin in p.
+func (r *records) spoken(p []byte) (bytes int64) {
+	const headLength, sealed, sealing, alert = 5, 23, 1 + 16, 2
+	for len(p) > 0 {
+		if r.rest > 0 {
+			n := min(r.rest, len(p))
+			r.rest, p = r.rest-n, p[n:]
+			continue
+		}
+		n := min(headLength-len(r.head), len(p))
+		r.head, p = append(r.head, p[:n]...), p[n:]
+		if len(r.head) < headLength {
+			return bytes
+		}
+		r.rest = int(r.head[3])<<8 | int(r.head[4])
+		if r.head[0] == sealed {
+			if said := r.rest - sealing; r.finished && said != alert {
+				bytes += int64(said)
+			}
+			r.finished = true
+		}
+		r.head = r.head[:0]
+	}
+	return bytes
 }
 
 func (c *countedConn) Write(p []byte) (int, error) {
