@@ -5,36 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"countersign/canon"
 )
 
+// ListOldest is everything, oldest first, for exports; no screen shows it.
+const ListOldest ListName = "oldest"
+
 // exportPage is how many contracts are read at once.
-const exportPage = 500
+const exportPage = 100
 
 // ExportAudit writes every verified audit event as one JSON line, oldest
 // contract first, with exactly the fields that seed 003, Audit contract,
 // permits. Quarantined records are left out, and an error at the end says how
-// many they are. It cannot contain a value: it never opens an artifact.
+// many they are. It cannot contain a value: it never opens an artifact. It
+// keeps no more than one page, however many contracts there are.
 func ExportAudit(ctx context.Context, s StoreReader, w io.Writer) error {
-	var ids []string
 	for after := ""; ; {
-		page, err := s.List(ctx, ListQuery{List: ListHistory, After: after, Limit: exportPage})
+		page, err := s.List(ctx, ListQuery{List: ListOldest, After: after, Limit: exportPage})
 		if err != nil {
 			return err
 		}
 		for _, item := range page.Items {
-			ids = append(ids, item.Contract.ID)
+			err := exportContract(ctx, s, item.Contract.ID, w)
+			if err != nil && !errors.Is(err, ErrQuarantined) {
+				return err
+			}
 		}
 		if after = page.Next; after == "" {
 			break
-		}
-	}
-	slices.Reverse(ids)
-	for _, id := range ids {
-		if err := exportContract(ctx, s, id, w); err != nil && !errors.Is(err, ErrQuarantined) {
-			return err
 		}
 	}
 	missing, err := s.Quarantined(ctx)

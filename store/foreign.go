@@ -11,16 +11,19 @@ import (
 // worked out here from the reference's own; nothing needs to be fast.
 
 // foreignPlaces lists a page as cs_members would: position and contract id.
-func (t *tx) foreignPlaces(q core.ListQuery, before int64, limit int) ([]ownRow, error) {
+func (t *tx) foreignPlaces(q core.ListQuery, from int64, limit int) ([]ownRow, error) {
 	states := map[core.ListName]string{core.ListActive: activeStates, core.ListNeedsYou: waitingStates}[q.List]
-	where := ""
+	where, beyond, order := "", "<", " DESC"
+	if q.List == core.ListOldest {
+		beyond, order = ">", ""
+	}
 	if states != "" {
 		where = " AND contracts.state IN (" + states + ")"
 	}
 	rows, err := t.QueryContext(t.ctx, `SELECT audit_events.sequence, contracts.contract_id FROM audit_events
 		JOIN contracts ON contracts.contract_id = audit_events.contract_id
-		WHERE audit_events.state_version = 0 AND audit_events.sequence < ?`+where+
-		" ORDER BY audit_events.sequence DESC LIMIT ?", before, limit)
+		WHERE audit_events.state_version = 0 AND audit_events.sequence `+beyond+" ?"+where+
+		" ORDER BY audit_events.sequence"+order+" LIMIT ?", from, limit)
 	if err != nil {
 		return nil, err
 	}

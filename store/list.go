@@ -12,14 +12,14 @@ import (
 // pageLimit is the most rows of one page.
 const pageLimit = 200
 
-// List returns one page, newest first. Pages are found by position, never by
+// List returns one page, newest first, or oldest first of core.ListOldest. Pages are found by position, never by
 // counting rows; every row shown is verified, and a quarantined record is
 // left out (Quarantined lists it).
 func (s *Store) List(ctx context.Context, q core.ListQuery) (core.ListPage, error) {
 	limit := min(max(q.Limit, 1), pageLimit)
 	var page core.ListPage
 	err := s.read(ctx, func(t *tx) error {
-		before, err := t.positionOf(q.After)
+		from, err := t.positionOf(q)
 		if err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func (s *Store) List(ctx context.Context, q core.ListQuery) (core.ListPage, erro
 		}
 		for len(page.Items) < limit {
 			// Rows of quarantined contracts are left out, never all of a page.
-			places, err := t.nextPlaces(q, before, limit-len(page.Items)+len(s.flaws.all()))
+			places, err := t.nextPlaces(q, from, limit-len(page.Items)+len(s.flaws.all()))
 			if err != nil || len(places) == 0 {
 				page.Next = ""
 				return err
@@ -38,7 +38,7 @@ func (s *Store) List(ctx context.Context, q core.ListQuery) (core.ListPage, erro
 				if len(page.Items) == limit {
 					return nil
 				}
-				before, page.Next = r.number(0), r.text(1)
+				from, page.Next = r.number(0), r.text(1)
 				if err := t.addItem(&page, r, attributed); err != nil {
 					return err
 				}
@@ -82,12 +82,15 @@ func (t *tx) addItem(page *core.ListPage, r ownRow, attributed map[string]bool) 
 	return nil
 }
 
-// positionOf is where the page after a contract begins.
-func (t *tx) positionOf(contractID string) (int64, error) {
-	if contractID == "" {
+// positionOf is where a page begins: beyond the contract that was seen last.
+func (t *tx) positionOf(q core.ListQuery) (int64, error) {
+	if q.After == "" {
+		if q.List == core.ListOldest {
+			return 0, nil
+		}
 		return math.MaxInt64, nil
 	}
-	first, err := t.events("WHERE contract_id = ? AND state_version = 0", contractID)
+	first, err := t.events("WHERE contract_id = ? AND state_version = 0", q.After)
 	if err != nil {
 		return 0, err
 	}
@@ -97,27 +100,29 @@ func (t *tx) positionOf(contractID string) (int64, error) {
 	return first[0].sequence, nil
 }
 
-func (t *tx) nextPlaces(q core.ListQuery, before int64, limit int) ([]ownRow, error) {
+func (t *tx) nextPlaces(q core.ListQuery, from int64, limit int) ([]ownRow, error) {
 	if !t.s.own {
-		return t.foreignPlaces(q, before, limit)
+		return t.foreignPlaces(q, from, limit)
 	}
-	return t.places(q, before, limit)
+	return t.places(q, from, limit)
 }
 
-// places returns the next rows of a list below a position.
-func (t *tx) places(q core.ListQuery, before int64, limit int) ([]ownRow, error) {
+// places returns the next rows of a list beyond a position.
+func (t *tx) places(q core.ListQuery, from int64, limit int) ([]ownRow, error) {
 	switch q.List {
 	case core.ListActive:
 		return t.goodPlaces("WHERE position < ? AND state IN ("+activeStates+") ORDER BY position DESC LIMIT ?",
-			before, limit)
+			from, limit)
 	case core.ListHistory:
-		return t.goodPlaces("WHERE position < ? ORDER BY position DESC LIMIT ?", before, limit)
+		return t.goodPlaces("WHERE position < ? ORDER BY position DESC LIMIT ?", from, limit)
+	case core.ListOldest:
+		return t.goodPlaces("WHERE position > ? ORDER BY position LIMIT ?", from, limit)
 	case core.ListNeedsYou:
-		from, to := t.soon()
+		soon, late := t.soon()
 		return t.goodPlaces("WHERE position IN ("+
 			"SELECT position FROM cs_members WHERE state IN ("+waitingStates+") UNION ALL "+
 			"SELECT position FROM cs_members WHERE state IN ("+expiringStates+") AND expires_at > ? AND expires_at <= ?"+
-			") AND position < ? ORDER BY position DESC LIMIT ?", from, to, before, limit)
+			") AND position < ? ORDER BY position DESC LIMIT ?", soon, late, from, limit)
 	}
 	return nil, fmt.Errorf("%w: no such list", core.ErrInvalid)
 }

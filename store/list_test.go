@@ -44,6 +44,7 @@ func TestLists(t *testing.T) {
 
 	for list, want := range map[core.ListName][]string{
 		core.ListHistory:  {"f", "e", "d", "c", "b", "a"},
+		core.ListOldest:   {"a", "b", "c", "d", "e", "f"},
 		core.ListActive:   {"f", "e", "b", "a"},
 		core.ListNeedsYou: {"e", "d", "a"},
 	} {
@@ -102,5 +103,36 @@ func TestPagesOfALongHistory(t *testing.T) {
 	}
 	if _, err := r.List(r.ctx, core.ListQuery{List: core.ListHistory, Limit: 1, After: "nobody"}); err == nil {
 		t.Error("a page after an unknown contract was read")
+	}
+}
+
+// In a store that is open for reading alone, without our tables, the oldest
+// come first as well.
+func TestOldestOfAForeignStore(t *testing.T) {
+	m := loadManifest(t)
+	seen := 0
+	for _, c := range m.Corrupt {
+		if c.OpenWith != nil {
+			continue
+		}
+		o := m.options(t, c.File)
+		s, err := Open(t.Context(), o)
+		if err != nil {
+			continue // refused
+		}
+		r := &rig{t: t, ctx: t.Context(), opts: o, Store: s}
+		if !s.own {
+			oldest, newest := r.ids(core.ListOldest), r.ids(core.ListHistory)
+			if slices.Reverse(newest); !slices.Equal(oldest, newest) {
+				t.Errorf("%s: oldest first %v, and the reverse of newest first %v", c.File, oldest, newest)
+			}
+			if len(oldest) > 2 { // more than one page
+				seen++
+			}
+		}
+		must(t, s.Close())
+	}
+	if seen == 0 {
+		t.Fatal("no such store has more than one page")
 	}
 }

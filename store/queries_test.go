@@ -106,7 +106,7 @@ func (r *rig) readEverything(c core.Contract) {
 	_, errEnrolled := r.Enrolled(ctx)
 	_, errReceipt := r.FindReceipt(ctx, r.creation(c).Claim)
 	r.must(errors.Join(errLoad, errTimeline, errAttributed, errFind, errHistory, errLoads, errCounts, errAmbiguous, errPin, errEnrolled, errReceipt))
-	for _, list := range []core.ListName{core.ListActive, core.ListNeedsYou, core.ListHistory} {
+	for _, list := range []core.ListName{core.ListActive, core.ListNeedsYou, core.ListHistory, core.ListOldest} {
 		page, err := r.List(ctx, core.ListQuery{List: list, Limit: 1})
 		r.must(err)
 		_, err = r.List(ctx, core.ListQuery{List: list, Limit: 1, After: page.Next})
