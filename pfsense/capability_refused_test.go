@@ -61,7 +61,7 @@ func refusedCases() []refusedOnSim {
 			want: "names an alias that does not exist", class: t, harm: refusesIt},
 		refusedOnSim{name: "too many bytes", values: core.Object{"description": long}, want: "would not be stored as it is: 1200 bytes", class: r, harm: refusesIt},
 		refusedOnSim{name: "control character", values: core.Object{"description": "a\x02"}, want: "control characters damage", class: r, harm: otherwise},
-		refusedOnSim{name: "no character", values: core.Object{"description": "a\uffff"}, want: "U+FFFE and U+FFFF damage", class: r, harm: otherwise},
+		refusedOnSim{name: "U+FFFE or U+FFFF", values: core.Object{"description": "a\uffff"}, want: "U+FFFE and U+FFFF damage", class: r, harm: otherwise},
 		refusedOnSim{name: "no text", values: core.Object{"description": int64(5)}, want: "description must be text", class: r, harm: refusesIt},
 		refusedOnSim{name: "white space", values: core.Object{"description": " \t "}, want: "only white space", class: r, harm: notAsSent},
 		refusedOnSim{name: "stored description too long", setup: set("aliases/alias/1/descr", long), want: "the description could not be written back", class: t, harm: otherwise},
