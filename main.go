@@ -93,8 +93,10 @@ func build(ctx context.Context, p *command.Parts, r recipe) (err error) {
 	return nil
 }
 
+// storeOptions are those of a store that exists: only init makes one, and a
+// file that was emptied must not begin again without its history.
 func storeOptions(c command.Config, k keys.StoreKeys, clock core.Clock) store.Options {
-	return store.Options{Path: c.Store.Path, StoreID: c.Store.ID, IntegrityKey: k.Integrity.Bytes(), Clock: clock,
+	return store.Options{Path: c.Store.Path, StoreID: c.Store.ID, IntegrityKey: k.Integrity.Bytes(), Clock: clock, Existing: true,
 		Limits: c.Policy.Limits(), Settle: c.Policy.Windows().Settle}
 }
 
@@ -201,7 +203,6 @@ func withStoreKeys(ctx context.Context, c command.Config, do func(keys.Keyring, 
 func withStore(ctx context.Context, c command.Config, do func(keys.Keyring, *store.Store) error) error {
 	return withStoreKeys(ctx, c, func(ring keys.Keyring, k keys.StoreKeys) error {
 		options := storeOptions(c, k, core.SystemClock{})
-		options.Existing = true // a command that reads makes no store
 		s, err := store.Open(ctx, options)
 		if err != nil {
 			return command.StoreError(err)
@@ -337,7 +338,9 @@ func provision(ctx context.Context, r recipe, apiKey, passphrase []byte) (err er
 		return err
 	}
 	defer storeKeys.Clear()
-	s, err := store.Create(ctx, storeOptions(r.config, storeKeys, r.clock))
+	options := storeOptions(r.config, storeKeys, r.clock)
+	options.Existing = false
+	s, err := store.Create(ctx, options)
 	if err != nil {
 		return errors.Join(command.StoreError(err), takeBack())
 	}

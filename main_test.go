@@ -354,6 +354,8 @@ func TestBrokenPartsAreNamed(t *testing.T) {
 		says       string
 	}{
 		{"the store is seen by others", mode(store, 0o644), mode(store, 0o600), command.ExitStore, "x store", "chmod"},
+		{"the store was emptied", func() error { return errors.Join(os.Rename(store, store+".full"), os.WriteFile(store, nil, 0o600)) },
+			move(store+".full", store), command.ExitStore, "x store", "empty"},
 		{"the store is gone", move(store, store+".away"), move(store+".away", store), command.ExitStore, "x store", "no store"},
 		{"the keyring is gone", move(ring, ring+".away"), move(ring+".away", ring), command.ExitKeyring, "x keyring", "no such folder"},
 		{"the anchor is gone", move(filepath.Join(ring, "anchor"), ring+".anchor"), move(ring+".anchor", filepath.Join(ring, "anchor")), command.ExitKeyring, "x anchor", "not in the keyring"},
@@ -844,6 +846,7 @@ func TestASecondOperator(t *testing.T) {
 		t.Errorf("listed %q", out)
 	}
 	term, program = in.console("--operator", "mika")
+	term.Await("PREPARED") // the list is there only after the head
 	do(term, enter, "c confirm", "c", "Type the target's name", plantedTarget, "go on:  "+plantedTarget, enter, "Passphrase of mika: █",
 		plantedPass, "(hidden)", enter, "wrong passphrase", mikaPass, "(hidden)", enter, "Ready to send", enter, "VERIFIED", enter, "roll back", esc, "Needs you 0")
 	term.Press("q")
