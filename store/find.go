@@ -15,6 +15,24 @@ const whereBlocking = "WHERE idempotency_key = ? AND state IN (" + blockingState
 const whereHistory = `JOIN audit_events ON audit_events.contract_id = contracts.contract_id
 	AND audit_events.state_version = 0 WHERE contracts.idempotency_key = ? ORDER BY audit_events.sequence`
 
+// ids runs a query for contract ids.
+func (t *tx) ids(query string, args ...any) ([]string, error) {
+	rows, err := t.QueryContext(t.ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id text
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id.s)
+	}
+	return ids, rows.Err()
+}
+
 // Load returns one verified contract.
 func (s *Store) Load(ctx context.Context, contractID string) (core.Contract, error) {
 	var l loaded

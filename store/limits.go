@@ -20,22 +20,14 @@ func (t *tx) checkInFlight() error {
 // reservation, so nothing is scanned; CROSS JOIN keeps SQLite to that order.
 // Quarantined records do not count: nobody could ever conclude them.
 func (t *tx) countHeld(states string) (n int, err error) {
-	rows, err := t.QueryContext(t.ctx, `SELECT contract_id FROM target_reservations
-		CROSS JOIN contracts USING (contract_id) WHERE contracts.state IN (`+states+")")
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id text
-		if err := rows.Scan(&id); err != nil {
-			return 0, err
-		}
-		if t.s.flaws.of(id.s) == nil {
+	held, err := t.ids(`SELECT contract_id FROM target_reservations
+		CROSS JOIN contracts USING (contract_id) WHERE contracts.state IN (` + states + ")")
+	for _, id := range held {
+		if t.s.flaws.of(id) == nil {
 			n++
 		}
 	}
-	return n, rows.Err()
+	return n, err
 }
 
 // Limit names one limit, as the conformance cases do.

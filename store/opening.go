@@ -178,24 +178,11 @@ const takeOverBatch = 500
 
 // behind lists contracts that our tables do not know as they are.
 func (t *tx) behind(after string) ([]string, error) {
-	rows, err := t.QueryContext(t.ctx, `SELECT contracts.contract_id FROM contracts
+	return t.ids(`SELECT contracts.contract_id FROM contracts
 		LEFT JOIN cs_members ON cs_members.contract_id = contracts.contract_id
 		WHERE contracts.contract_id > ? AND
 			(cs_members.contract_id IS NULL OR cs_members.state_version < contracts.state_version)
 		ORDER BY contracts.contract_id LIMIT ?`, after, takeOverBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var id text
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id.s)
-	}
-	return ids, rows.Err()
 }
 
 // adopt brings one contract's row in the set up to its record. A quarantined

@@ -53,19 +53,6 @@ func interruption(from core.State) change {
 
 // interrupted lists the contracts under way, oldest reservation first.
 func (t *tx) interrupted() ([]string, error) {
-	rows, err := t.QueryContext(t.ctx, `SELECT contract_id FROM target_reservations CROSS JOIN contracts USING (contract_id)
+	return t.ids(`SELECT contract_id FROM target_reservations CROSS JOIN contracts USING (contract_id)
 		WHERE contracts.state IN ('executing', 'rolling_back') ORDER BY contract_id`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var id text
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id.s)
-	}
-	return ids, rows.Err()
 }
